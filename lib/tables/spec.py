@@ -18,14 +18,16 @@ from lib.verdict import Verdict
 class Column:
     """A column's name in the DataFrame and CSV, its head on the page, and how its values are printed and compared.
 
-    `format` is a Python format specification applied to numbers (empty: text). `band`, when set, is the relative
-    difference that a measured column may show between the accepted table and a rebuild; None means exact (1e-9).
+    `format` is a Python format specification applied to numbers divided by `scale` (empty: text), e.g. ".1f" with scale 1e9
+    for billions; `unit` then stands in the head. `band`, when set, is the relative difference that a measured column may show between
+    the accepted table and a rebuild; None means exact (1e-9).
     """
 
     name: str
     title: str
     unit: str = ""
     format: str = ""
+    scale: float = 1.0
     band: float | None = None
 
 

@@ -1,0 +1,35 @@
+"""Hypothetical twins of a model: the same stack with some of its mixers replaced."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from lib.data.model import Model, Run
+
+
+def replace_mixers(model: Model, letters: dict[str, str], *, name: str) -> Model:
+    """`model` with each mechanism letter replaced as `letters` says, e.g. {"K": "M"} for an all-MLA twin.
+
+    The replacement must be a mechanism of the model itself: a twin changes the pattern, not the dimensions."""
+    if missing := [new for new in letters.values() if new not in model.mechanisms]:
+        raise ValueError(f"letters: {missing[0]!r} is no mechanism of {model.name}, wanted one of {sorted(model.mechanisms)}")
+    pattern = "".join(letters.get(letter, letter) for letter in model.pattern)
+    content = model.model_dump() | {
+        "name": name,
+        "mixers": [Run(times=1, pattern=pattern).model_dump()],
+        "counts": dict(Counter(pattern)),
+        "mechanisms": {letter: model.mechanisms[letter].model_dump() for letter in set(pattern)},
+        "mtp": None if model.mtp and model.mtp.mixer not in pattern else model.model_dump()["mtp"],
+    }
+    return Model.model_validate(content)
+
+
+def all_full(model: Model) -> Model:
+    """The twin whose linear layers are all replaced by the model's own full-attention (or sparse) layer."""
+    from lib.data.mechanisms import GatedDelta, Kda
+
+    linear = [letter for letter, mixer in model.mechanisms.items() if isinstance(mixer, Kda | GatedDelta)]
+    kept = [letter for letter in model.mechanisms if letter not in linear]
+    if not linear or not kept:
+        raise ValueError(f"{model.name}: wanted a hybrid, got mechanisms {sorted(model.mechanisms)}")
+    return replace_mixers(model, {letter: kept[0] for letter in linear}, name=f"{model.name}-all-{model.mechanisms[kept[0]].type}")
