@@ -1,0 +1,1 @@
+"""Building the book: `python -m lib.build book` and `python -m lib.build tables [--accept]`."""

@@ -1,0 +1,68 @@
+"""The book's Sphinx extension: what happened to each chapter, source listings of lib/, and no script from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from lib.build import listing
+
+RECORD = "execution.json"
+
+
+def setup(app) -> dict:
+    app.connect("html-collect-pages", _listings)
+    app.connect("html-page-context", _without_thebe)
+    app.connect("build-finished", _record)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _listings(app) -> Iterator[tuple[str, dict, str]]:
+    return listing.pages()
+
+
+def _without_thebe(app, page, template, context, doctree) -> None:
+    """Jupyter Book always loads thebe's starter, which names another host and declares its constants twice."""
+    if "script_files" in context:
+        context["script_files"] = [script for script in context["script_files"] if not _of_thebe(script)]
+
+
+def _of_thebe(script) -> bool:
+    return "thebe" in str(getattr(script, "filename", "") or "") or "THEBE" in str(getattr(script, "attributes", {}).get("body", ""))
+
+
+def _record(app, exception) -> None:
+    """Leave for the build's last lines: seconds a chapter took, and the cell that failed if one did."""
+    record = {"chapters": _seconds(app), "failure": _failure(exception)}
+    path = Path(app.outdir).parent / RECORD
+    path.write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+
+def _seconds(app) -> dict[str, float]:
+    from myst_nb.sphinx_ import NbMetadataCollector
+
+    runs = {name: NbMetadataCollector.get_exec_data(app.env, name) for name in sorted(app.env.found_docs)}
+    return {name: run["runtime"] for name, run in runs.items() if run and run["runtime"] is not None}
+
+
+def _failure(exception) -> dict | None:
+    """The chapter, the cell and the message, when the build ended in a cell's error."""
+    if exception is None:
+        return None
+    cause = exception.__cause__
+    if type(exception).__name__ != "ExecutionError" or cause is None:
+        return {"chapter": "", "cell": "", "message": f"{type(exception).__name__}: {exception}"}
+    return {"chapter": str(exception), "cell": _cell(str(cause)), "message": _message(cause)}
+
+
+def _cell(told: str) -> str:
+    """The failing cell's code, which nbclient prints between two rules."""
+    parts = told.split("------------------")
+    return parts[1].strip("\n") if len(parts) > 2 else ""
+
+
+def _message(cause: Exception) -> str:
+    if hasattr(cause, "ename"):
+        return f"{cause.ename}: {cause.evalue}"
+    return f"{type(cause).__name__}: {cause}"
