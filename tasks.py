@@ -6,6 +6,7 @@ that it depends on has changed.
 """
 
 import argparse
+import contextlib
 import errno
 import functools
 import hashlib
@@ -61,8 +62,18 @@ class Environment:
         extras = ["book", "dev"]
         if platform.system() == "Linux" and platform.machine() in ("x86_64", "AMD64"):
             extras.append("gpu")  # triton is published for no other platform
-        return ["-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off",
-                "-c", "constraints.txt", "-e", f".[{','.join(extras)}]"]
+        return [
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--progress-bar",
+            "off",
+            "-c",
+            "constraints.txt",
+            "-e",
+            f".[{','.join(extras)}]",
+        ]
 
     def recipe(self):
         """A hash of all that decides what pip installs."""
@@ -114,16 +125,20 @@ class Environment:
         remove(self.folder / ".ready")
         pip = self.run([str(self.python), *self.install_command()], cwd=str(self.root))
         if pip.returncode:
-            raise Refusal("pip could not install what the book needs: its message is above. Without a network, only an "
-                          "environment that is already complete can be used.")
+            raise Refusal(
+                "pip could not install what the book needs: its message is above. Without a network, only an "
+                "environment that is already complete can be used."
+            )
         write(self.folder / ".ready", self.recipe())
 
 
 def venv_advice(output):
     if "ensurepip" in output or "No module named venv" in output:
         version = "{}.{}".format(*sys.version_info[:2])
-        return (f"{output.strip()}\n\nThis Python cannot make virtual environments. On Debian or Ubuntu: "
-                f"apt install python{version}-venv")
+        return (
+            f"{output.strip()}\n\nThis Python cannot make virtual environments. On Debian or Ubuntu: "
+            f"apt install python{version}-venv"
+        )
     return f"{output.strip()}\n\nthe virtual environment could not be made: the message is above."
 
 
@@ -142,10 +157,8 @@ def write(path, text):
 
 
 def remove(path):
-    try:
+    with contextlib.suppress(FileNotFoundError):
         path.unlink()
-    except FileNotFoundError:
-        pass
 
 
 def say(text):
@@ -261,11 +274,14 @@ def parser():
     add(book, "execute all chapters, check all tables, write _build/html")
     add(test, "run the tests").add_argument("rest", nargs=argparse.REMAINDER, help="arguments for pytest")
     add(serve, "show the built site on this machine").add_argument(
-        "--port", type=port, default=os.environ.get("PORT") or "8000")
+        "--port", type=port, default=os.environ.get("PORT") or "8000"
+    )
     add(tables, "recompute every table and print each changed cell").add_argument(
-        "--accept", action="store_true", help="write the recomputed tables to data/tables")
+        "--accept", action="store_true", help="write the recomputed tables to data/tables"
+    )
     add(check, "lint, tests, tables, strict build and checks of the site").add_argument(
-        "--without-tests", action="store_true", help="when the tests have just been run")
+        "--without-tests", action="store_true", help="when the tests have just been run"
+    )
     add(lab, "open the chapters as notebooks in JupyterLab").add_argument("rest", nargs=argparse.REMAINDER)
     add(bench, "run the long tests: a million tokens, minutes of work").add_argument("rest", nargs=argparse.REMAINDER)
     add(clean, "remove _build").add_argument("--all", action="store_true", help="the virtual environment too")

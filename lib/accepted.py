@@ -1,7 +1,7 @@
-"""The accepted tables: what the last accepted build printed, kept as `data/tables/<id>.csv` and compared with each new one.
+"""The accepted tables, `data/tables/<id>.csv`: what the last accepted build printed, compared with each new one.
 
-A build never writes these files; only `python -m lib.build tables --accept` does. Numbers are written by `repr`, so that
-reading gives the same double; an empty field is a missing value; everything else is text, letter for letter.
+A build never writes these files; only `python -m lib.build tables --accept` does. Numbers are written by `repr`, so
+that reading gives the same double; an empty field is a missing value; everything else is text, letter for letter.
 """
 
 from __future__ import annotations
@@ -95,8 +95,12 @@ def read(table: Table, folder: Path = FOLDER) -> pd.DataFrame | None:
         if len(fields) != len(heads[1]):
             last = heads[1][min(len(fields), len(heads[1])) - 1]
             raise MalformedTable(f"{path}, row {number}, column {last!r}: {len(fields)} fields, wanted {len(heads[1])}")
-        records.append([_decode(text, known.get(name), f"{path}, row {number}, column {name!r}")
-                        for name, text in zip(heads[1], fields, strict=True)])
+        records.append(
+            [
+                _decode(text, known.get(name), f"{path}, row {number}, column {name!r}")
+                for name, text in zip(heads[1], fields, strict=True)
+            ]
+        )
     return pd.DataFrame(records, columns=heads[1], dtype=object)
 
 
@@ -197,5 +201,6 @@ def check(table: Table, frame: pd.DataFrame, folder: Path = FOLDER, most: int = 
 def report(table: Table, changes: list[Change], most: int | None = None) -> str:
     shown = changes[:most]
     more = [f"  … and {len(changes) - len(shown)} more"] if len(shown) < len(changes) else []
-    head = f"table {table.id} ({table.id}.csv): {len(changes)} difference{'s' if len(changes) > 1 else ''} from the accepted one"
+    count = f"{len(changes)} difference{'s' if len(changes) > 1 else ''}"
+    head = f"table {table.id} ({table.id}.csv): {count} from the accepted one"
     return "\n".join([head, *(f"  {change}" for change in shown), *more])

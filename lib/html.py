@@ -28,7 +28,10 @@ KINDS = sorted(Kind, key=lambda kind: -len(kind.words))
 
 def kind_of(verdict: str) -> Kind | None:
     """The kind that a verdict's text starts with."""
-    return next((kind for kind in KINDS if verdict == kind.words or verdict.startswith((f"{kind.words} ", f"{kind.words}:"))), None)
+    return next(
+        (kind for kind in KINDS if verdict == kind.words or verdict.startswith((f"{kind.words} ", f"{kind.words}:"))),
+        None,
+    )
 
 
 def slug(kind: Kind) -> str:
@@ -40,9 +43,11 @@ def verdict(text: str) -> str:
     kind = kind_of(text)
     if kind is None:
         return escape(text)
-    rest = escape(text[len(kind.words):])
-    return (f'<span class="verdict verdict-{slug(kind)}"><span class="verdict-mark" aria-hidden="true">{kind.mark}</span>'
-            f' <span class="verdict-words">{kind.words}</span></span>{rest}')
+    rest = escape(text[len(kind.words) :])
+    return (
+        f'<span class="verdict verdict-{slug(kind)}"><span class="verdict-mark" aria-hidden="true">{kind.mark}</span>'
+        f' <span class="verdict-words">{kind.words}</span></span>{rest}'
+    )
 
 
 def claim_links(text: str, page: str = "claims.html") -> str:
@@ -82,18 +87,28 @@ def source_link(function) -> str:
     if place is None:
         return ""
     path, line = place
-    return f'<a class="table-source" href="../source/{path.removesuffix(".py")}.html#line-{line}">{path}, line {line}</a>'
+    return (
+        f'<a class="table-source" href="../source/{path.removesuffix(".py")}.html#line-{line}">{path}, line {line}</a>'
+    )
 
 
 def table(schema: Table, frame: pd.DataFrame) -> str:
     """The whole element: a region that the keyboard can reach and scroll, the table in it, and where it came from."""
     label = escape(schema.title, quote=True)
-    return "\n".join([
-        f'<figure class="book-table" id="table-{schema.id}" data-table="{schema.id}">',
-        f'<div class="table-scroll" tabindex="0" role="region" aria-label="{label}">',
-        "<table>", f"<caption>{escape(schema.title)}</caption>",
-        _head(schema), *_bodies(schema, frame), "</table>", "</div>", _foot(schema), "</figure>",
-    ])
+    return "\n".join(
+        [
+            f'<figure class="book-table" id="table-{schema.id}" data-table="{schema.id}">',
+            f'<div class="table-scroll" tabindex="0" role="region" aria-label="{label}">',
+            "<table>",
+            f"<caption>{escape(schema.title)}</caption>",
+            _head(schema),
+            *_bodies(schema, frame),
+            "</table>",
+            "</div>",
+            _foot(schema),
+            "</figure>",
+        ]
+    )
 
 
 def _head(schema: Table) -> str:
@@ -116,7 +131,10 @@ def _bodies(schema: Table, frame: pd.DataFrame) -> Iterator[str]:
     numbered = list(enumerate(rows))
     for _, group in groupby(numbered, key=lambda item: encode(item[1][head]) if head is not None else item[0]):
         group = list(group)
-        lines = [_line(schema, number, row, head, len(group) if place == 0 else 0) for place, (number, row) in enumerate(group)]
+        lines = [
+            _line(schema, number, row, head, len(group) if place == 0 else 0)
+            for place, (number, row) in enumerate(group)
+        ]
         yield "<tbody>\n" + "\n".join(lines) + "\n</tbody>"
 
 
@@ -137,7 +155,10 @@ def _line(schema: Table, number: int, row: tuple, head: int | None, span: int) -
 
 
 def _foot(schema: Table) -> str:
-    parts = [f'<a class="table-csv" href="../data/tables/{schema.id}.csv" download>{schema.id}.csv</a>', source_link(schema.function)]
+    parts = [
+        f'<a class="table-csv" href="../data/tables/{schema.id}.csv" download>{schema.id}.csv</a>',
+        source_link(schema.function),
+    ]
     origin = f'<span class="provenance">Origin: {escape(schema.provenance)}.</span> ' if schema.provenance else ""
     links = " · ".join(part for part in parts if part)
     return f'<figcaption class="table-foot">{origin}Data and code: {links}</figcaption>'

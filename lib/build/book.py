@@ -45,9 +45,19 @@ def _run(source: Path, log: Path, verbose: bool) -> tuple[int, list[str]]:
     # a kernel of the reader's own that is also named python3 must not execute the book
     settings = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", PYTHONUNBUFFERED="1", PYTHONIOENCODING="utf-8")
     faults = []
-    with log.open("w", encoding="utf-8") as file, subprocess.Popen(
-            command, cwd=source, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
-            errors="replace") as process:
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command,
+            cwd=source,
+            env=settings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        ) as process,
+    ):
         for line in process.stdout:
             line = COLOUR.sub("", line)
             file.write(line)
@@ -72,20 +82,25 @@ def _tell(chapters: dict[str, float], site: Path, seconds: float) -> None:
     print("\nseconds  chapter")
     for name, took in chapters.items():
         print(f"{took:7.1f}  {name}")
-    print(f"{seconds:7.1f}  the whole build\n\nThe book is in {site / 'index.html'}\nTo read it in a browser: make serve")
+    print(
+        f"{seconds:7.1f}  the whole build\n\nThe book is in {site / 'index.html'}\nTo read it in a browser: make serve"
+    )
 
 
 def _tell_failure(source: Path, failure: dict | None, faults: list[str], log: Path) -> None:
     print(f"\n{RULE}\nThe build failed.")
     if failure and failure["chapter"]:
-        print(f"\nchapter  {_name(source, failure['chapter'])}\ncell\n{_indented(failure['cell'])}\nerror\n{_indented(failure['message'])}")
+        print(f"\nchapter  {_name(source, failure['chapter'])}\ncell\n{_indented(failure['cell'])}")
+        print(f"error\n{_indented(failure['message'])}")
     elif failure:
         print(f"\nerror\n{_indented(failure['message'])}")
     if faults:
         print("\nwarnings, each of which is an error here")
         print("\n".join(f"  {fault.replace(str(source) + os.sep, '')}" for fault in dict.fromkeys(faults)))
     if not failure and not faults:
-        print("\nJupyter Book's last lines\n" + _indented("\n".join(log.read_text(encoding="utf-8").splitlines()[-15:])))
+        print(
+            "\nJupyter Book's last lines\n" + _indented("\n".join(log.read_text(encoding="utf-8").splitlines()[-15:]))
+        )
     print(f"\nthe whole log: {log}\n{RULE}", flush=True)
 
 

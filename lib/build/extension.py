@@ -29,7 +29,9 @@ def _without_thebe(app, page, template, context, doctree) -> None:
 
 
 def _of_thebe(script) -> bool:
-    return "thebe" in str(getattr(script, "filename", "") or "") or "THEBE" in str(getattr(script, "attributes", {}).get("body", ""))
+    return "thebe" in str(getattr(script, "filename", "") or "") or "THEBE" in str(
+        getattr(script, "attributes", {}).get("body", "")
+    )
 
 
 def _record(app, exception) -> None:

@@ -18,7 +18,11 @@ def pages(root: Path = ROOT) -> Iterator[tuple[str, dict, str]]:
     paths = sorted((root / "lib").rglob("*.py"))
     names = [path.relative_to(root).with_suffix("").as_posix() for path in paths]
     for path, name in zip(paths, names, strict=True):
-        yield f"source/{name}", {"title": f"{name}.py", "body": _body(f"{name}.py", path.read_text(encoding="utf-8"))}, "page.html"
+        yield (
+            f"source/{name}",
+            {"title": f"{name}.py", "body": _body(f"{name}.py", path.read_text(encoding="utf-8"))},
+            "page.html",
+        )
     links = "\n".join(f'<li><a href="{name}.html">{name}.py</a></li>' for name in names)
     body = f'<section class="listing"><h1>The code of this book</h1>\n<ul>\n{links}\n</ul></section>'
     yield "source/index", {"title": "The code of this book", "body": body}, "page.html"
