@@ -58,7 +58,7 @@ def display(value: object, column: Column) -> str:
     """A value as the page prints it, before it becomes HTML."""
     text = encode(value)
     if text and column.format and not isinstance(value, (str, bool)):
-        text = format(value, column.format)
+        text = format(value / column.scale, column.format)
     return text.replace("-", "−", 1) if column.format and text.startswith("-") else text
 
 
