@@ -1,8 +1,8 @@
 """What every verb asks of its arguments before it computes.
 
-Each check raises `ValueError` with the argument's name, what it got and what it wanted. Shapes are written in the
-letters of the mechanism's module, as `"B T H K"`: a letter met twice must have one size, a number means itself,
-`*` is free.
+Each check raises `ValueError` with the argument's name, what it got and what it wanted. Shapes are written in
+the letters of the mechanism's module, as `"B T H K"`: a letter met twice must have one size, a number means
+itself, `*` is free.
 """
 
 from __future__ import annotations
@@ -91,18 +91,27 @@ def not_above(name: str, tensor: Tensor, bound: float) -> None:
         raise ValueError(f"{name}: got a largest element of {float(tensor.max())}, wanted all <= {bound}")
 
 
+def filled(name: str, lengths: Tensor | None, batch: int, most: int) -> list[int]:
+    """How many rows of each sequence's cache are in use, as whole numbers; `None` is all of them."""
+    if lengths is None:
+        return [most] * batch
+    if tuple(lengths.shape) != (batch,):
+        raise ValueError(f"{name}: got shape {tuple(lengths.shape)}, wanted [B] with B={batch}")
+    index_range(name, lengths, 0, most + 1)
+    return lengths.tolist()
+
+
 def accumulating(dtype: torch.dtype) -> torch.dtype:
     """The dtype that sums, states and log-sum-exps are kept in: float64 for float64, float32 for the rest."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def _fits(shape: torch.Size, letters: list[str], sizes: dict[str, int]) -> bool:
-    """Whether a shape agrees with its letters; sizes of letters met for the first time are noted in `sizes`."""
+    """Whether a shape agrees with its letters; a letter met for the first time is noted in `sizes`."""
     if len(shape) != len(letters):
         return False
     for letter, size in zip(letters, shape, strict=True):
-        wanted = int(letter) if letter.isdigit() else size if letter == "*" else sizes.setdefault(letter, size)
-        if wanted != size:
+        if letter != "*" and size != (int(letter) if letter.isdigit() else sizes.setdefault(letter, size)):
             return False
     return True
 
