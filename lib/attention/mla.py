@@ -70,7 +70,7 @@ def definition(
     q: Tensor, cache: Tensor, *, latent_dim: int, scale: float | None = None, lengths: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Absorbed attention of one query a sequence, all keys at once: what `decode` streams. Same arguments."""
-    scale, lengths = _check(q, cache, latent_dim, scale, lengths)
+    scale, lengths = check(q, cache, latent_dim, scale, lengths)
     wide = checks.accumulating(q.dtype)
     out, lse = q.new_zeros(*q.shape[:2], latent_dim), q.new_full(q.shape[:2], -torch.inf, dtype=wide)
     for b, t in enumerate(lengths):
@@ -91,7 +91,7 @@ def decode(
     cache are filled; the rest is not read. `scale` defaults to `(C + R) ** -0.5`: a model gives its own
     `(K + R) ** -0.5`. Extra memory does not grow with T. No key: zeros and -inf.
     """
-    scale, lengths = _check(q, cache, latent_dim, scale, lengths)
+    scale, lengths = check(q, cache, latent_dim, scale, lengths)
     if q.is_cuda:
         from lib.attention.triton import mla as kernel
 
@@ -120,9 +120,10 @@ def _decode_row(q: Tensor, cache: Tensor, latent_dim: int, scale: float) -> tupl
     return merge([out for out, _ in parts], [lse for _, lse in parts])
 
 
-def _check(
+def check(
     q: Tensor, cache: Tensor, latent_dim: int, scale: float | None, lengths: Tensor | None
 ) -> tuple[float, list[int]]:
+    """What every decode over a latent cache asks; returns the scale and the rows in use of each sequence."""
     checks.alike(q=q, cache=cache)
     sizes = checks.shapes(q=(q, "B H C+R"), cache=(cache, "B T C+R"))
     if not 1 <= latent_dim <= q.shape[-1]:

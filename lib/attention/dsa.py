@@ -1,0 +1,146 @@
+"""DeepSeek sparse attention: a light indexer scores every token, the attention reads the best N latents only.
+
+Letters: B batch, T time, H heads, D index dim, N selected tokens, C latent dim, R rotary dim.
+Equations: DeepSeek-V3.2 paper, eq. 1 (index score), eq. 2 (selection and core attention); the core is MLA in MQA
+mode. The indexer's rotary layout is NOT that of MLA: see `rotate`.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from lib.attention import checks, mla, rope, streaming
+
+BLOCK = 1024  # keys a block: 1024 x 128 float32 and its 1024 x 64 scores (0.75 MB) stay in a core's caches
+
+
+def rotate(x: Tensor, positions: Tensor, rotary: int = 64, *, base: float = 10000.0) -> Tensor:
+    """The indexer's rotary layout: the first `rotary` dims, pairs (i, i + rotary/2).
+
+    MLA in the same layer turns its last dims in pairs (2i, 2i+1); the indexer code first published took that
+    layout, and its erratum of 17 November 2025 says so.
+    """
+    return rope.rotate_first(x, positions, rotary, interleaved=False, base=base)
+
+
+def definition_scores(q: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
+    """`I[t] = sum_h w[h] relu(q[h] . k[t])`, all at once (DeepSeek-V3.2, eq. 1). Arguments as `index_scores`."""
+    _check_index(q, weights, keys)
+    q, w, k = (x.to(checks.accumulating(keys.dtype)) for x in (q, weights, keys))
+    return torch.einsum("bh,bht->bt", w, torch.relu(torch.einsum("bhd,btd->bht", q, k))).to(keys.dtype)
+
+
+def index_scores(q: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
+    """How much each token matters to the query: `sum_h w[h] relu(q[h] . k[t])`, streaming over the tokens.
+
+    `q [B, H, D]`, `weights [B, H]`, `keys [B, T, D]` -> `[B, T]` in their dtype, summed in at least float32.
+    `weights` carry whatever scale the model gives them (V3.2: `H ** -0.5 * D ** -0.5`). DeepSeek-V3.2, eq. 1.
+    """
+    _check_index(q, weights, keys)
+    if q.is_cuda:
+        from lib.attention.triton import dsa as kernel
+
+        return kernel.index_scores(q, weights, keys)
+    if len(q) == 0:
+        return keys.new_zeros(keys.shape[:2])
+    return torch.stack([_score_row(*row) for row in zip(q, weights, keys, strict=True)])
+
+
+def _score_row(q: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
+    """One sequence: `q [H, D]`, `weights [H]`, `keys [T, D]` -> `[T]`."""
+    wide = checks.accumulating(keys.dtype)
+    inplace = not streaming.differentiable(q, weights, keys)
+    query, weights = q.to(wide).T.contiguous(), weights.to(wide)
+
+    def work(low: int, high: int) -> Tensor:
+        rows = streaming.Widen(keys, wide, min(BLOCK, high - low), inplace)
+        parts = [torch.relu(rows(i, j) @ query) @ weights for i, j in streaming.blocks(low, high, BLOCK)]
+        return torch.cat(parts or [query.new_zeros(0)]).to(keys.dtype)
+
+    return torch.cat(streaming.in_parts(0, len(keys), work, smallest=8 * BLOCK) if inplace else [work(0, len(keys))])
+
+
+def select(scores: Tensor, n: int, *, valid: Tensor | None = None) -> Tensor:
+    """The n tokens of the highest score, best first: `scores [B, T]` -> int64 indices `[B, n]`.
+
+    `valid [B, T]` (bool) says which tokens may be chosen; where fewer than n may, the rest is -1. Among equal
+    scores any may be chosen. What an invalid token's score holds, NaN included, does not matter; a valid NaN
+    counts as the highest. DeepSeek-V3.2, eq. 2.
+    """
+    sizes = checks.shapes(scores=(scores, "B T"))
+    checks.same_dtype(scores=scores)
+    checks.at_least("n", n, 0)
+    if valid is not None:
+        checks.shapes(scores=(scores, "B T"), valid=(valid, "B T"))
+        checks.dtype_is("valid", valid, torch.bool)
+        checks.same_device(scores=scores, valid=valid)
+        scores = scores.masked_fill(~valid, -torch.inf)
+    indices = scores.detach().topk(min(n, sizes["T"]), dim=-1).indices
+    if valid is not None:
+        # a valid -inf may stand behind an invalid one: sort by validity first, keeping the order within
+        picked = valid.gather(1, indices)
+        order = torch.argsort((~picked).to(torch.uint8), dim=-1, stable=True)
+        indices = torch.where(picked, indices, -1).gather(1, order)
+    return torch.nn.functional.pad(indices, (0, n - indices.shape[1]), value=-1)
+
+
+def definition(
+    q: Tensor, cache: Tensor, indices: Tensor, *, latent_dim: int, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """Dense absorbed attention over a cache cut down, sequence by sequence, to the selected rows. As `decode`."""
+    scale = _check_sparse(q, cache, indices, latent_dim, scale)
+    rows = [
+        mla.definition(q[b : b + 1], cache[b, chosen[chosen >= 0]][None], latent_dim=latent_dim, scale=scale)
+        for b, chosen in enumerate(indices)
+    ]
+    if not rows:
+        return mla.definition(q, cache, latent_dim=latent_dim, scale=scale)
+    return torch.cat([out for out, _ in rows]), torch.cat([lse for _, lse in rows])
+
+
+def decode(
+    q: Tensor, cache: Tensor, indices: Tensor, *, latent_dim: int, scale: float | None = None
+) -> tuple[Tensor, Tensor]:
+    """One query a sequence against the selected rows of its cache, absorbed.
+
+    `q [B, H, C + R]`, `cache [B, T, C + R]`, `indices [B, N]` (int32 or int64; -1 is no token) ->
+    `out [B, H, C]` in the dtype of q, `lse [B, H]`, natural log, float32 (float64 for float64). A token listed twice
+    counts twice, as in the published kernels. No token: zeros and -inf. DeepSeek-V3.2, eq. 2.
+    """
+    scale = _check_sparse(q, cache, indices, latent_dim, scale)
+    if q.is_cuda:
+        from lib.attention.triton import dsa as kernel
+
+        return kernel.decode(q, cache, indices, latent_dim=latent_dim, scale=scale)
+    wide, missing = checks.accumulating(q.dtype), indices < 0
+    rows = gather(cache, indices, missing).to(wide)  # [B, N, C + R]
+    scores = torch.bmm(q.to(wide) * scale, rows.transpose(1, 2)).masked_fill(missing[:, None], -torch.inf)  # [B, H, N]
+    if scores.shape[2] == 0:
+        return torch.zeros_like(q[..., :latent_dim]), torch.full_like(scores.sum(-1), -torch.inf)
+    running = streaming.Softmax(scores.shape[:2], latent_dim, scores, inplace=not streaming.differentiable(q, cache))
+    running.fold(scores, rows[..., :latent_dim])
+    out, lse = running.finish()
+    return out.to(q.dtype), lse
+
+
+def gather(cache: Tensor, indices: Tensor, missing: Tensor) -> Tensor:
+    """`cache [B, T, ·]` -> the rows `[B, N, ·]` of `indices`, with zeros where `missing`: row 0 may hold anything."""
+    batch = torch.arange(len(cache), device=cache.device)[:, None]
+    if cache.shape[1] == 0:
+        return cache.new_zeros(*indices.shape, cache.shape[-1])
+    rows = cache[batch, indices.clamp(min=0).to(torch.int64)]
+    return rows.masked_fill(missing[..., None], 0) if bool(missing.any()) else rows
+
+
+def _check_index(q: Tensor, weights: Tensor, keys: Tensor) -> None:
+    checks.alike(q=q, weights=weights, keys=keys)
+    checks.shapes(q=(q, "B H D"), weights=(weights, "B H"), keys=(keys, "B T D"))
+
+
+def _check_sparse(q: Tensor, cache: Tensor, indices: Tensor, latent_dim: int, scale: float | None) -> float:
+    scale, _ = mla.check(q, cache, latent_dim, scale, None)
+    checks.shapes(q=(q, "B * *"), indices=(indices, "B N"))
+    checks.same_device(q=q, indices=indices)
+    checks.index_range("indices", indices, -1, cache.shape[1])
+    return scale
