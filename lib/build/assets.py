@@ -11,6 +11,17 @@ from pathlib import Path
 
 BUNDLE_IN_FUNCTION = "(() => {{\n{bundle}\n}})();\n"
 
+ENTRANCE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Attention at a million tokens</title>
+<meta http-equiv="refresh" content="0; url=chapters/index.html">
+</head>
+<body><p><a href="chapters/index.html">Attention at a million tokens</a></p></body>
+</html>
+"""
+
 
 def make(source: Path, folder: Path) -> None:
     """Fill the folder anew."""
@@ -19,6 +30,7 @@ def make(source: Path, folder: Path) -> None:
     mathjax(folder / "mathjax")
     charts(folder / "charts")
     tables(source / "data" / "tables", folder / "data" / "tables")
+    entrance(folder)
 
 
 def mathjax(folder: Path) -> None:
@@ -47,3 +59,9 @@ def tables(accepted: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     for path in sorted(accepted.glob("*.csv")):
         shutil.copyfile(path, folder / path.name)
+
+
+def entrance(folder: Path) -> None:
+    """The site's first page, which leads on; without it one is made that has neither title nor language."""
+    (folder / "index.html").write_text(ENTRANCE, encoding="utf-8")
+    (folder / ".nojekyll").touch()  # GitHub Pages would otherwise leave out folders that start with an underscore

@@ -43,7 +43,9 @@ def _run(source: Path, log: Path, verbose: bool) -> tuple[int, list[str]]:
     """Run Jupyter Book, print which chapter it executes, keep the whole log, and return its status and complaints."""
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(source), *STRICT]
     # a kernel of the reader's own that is also named python3 must not execute the book
-    settings = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", PYTHONUNBUFFERED="1", PYTHONIOENCODING="utf-8")
+    settings = dict(
+        os.environ, JUPYTER_PREFER_ENV_PATH="1", PYTHONUNBUFFERED="1", PYTHONIOENCODING="utf-8", BOOK_BUILD="1"
+    )
     faults = []
     with (
         log.open("w", encoding="utf-8") as file,

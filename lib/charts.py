@@ -1,0 +1,130 @@
+"""Charts of the book: one look, one colour a mechanism, drawn by the site itself, and the same bytes on every build.
+
+`figure(chart, summary)` is what a chapter ends a cell with. In a build it becomes a labelled figure whose specification
+the site's own script draws, light or dark; in JupyterLab the chart draws itself as Altair charts do.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from html import escape
+
+import altair as alt
+import pandas as pd
+
+BUILDING = "BOOK_BUILD"  # set by lib.build: pages take HTML only, a second form of an output would be a warning
+
+# Okabe and Ito: apart for every kind of colour blindness; these read on white and on near-black
+COLOURS = {
+    "softmax": "#767676",
+    "window": "#b07aa1",
+    "mla": "#0072b2",
+    "gated_delta": "#cc79a7",
+    "kda": "#d55e00",
+    "dsa": "#009e73",
+    "csa": "#56a4d8",
+    "hca": "#b58900",
+}
+CONTEXTS = [4096, 16384, 65536, 262144, 1048576]
+_CONTEXT_LABEL = (
+    "datum.value >= 1048576 ? format(datum.value / 1048576, 'd') + 'M' : format(datum.value / 1024, 'd') + 'K'"
+)
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+
+
+def look(ink: str, muted: str, rule: str) -> dict:
+    """Vega-Lite's configuration in one theme."""
+    axis = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "gridColor": rule,
+        "domainColor": muted,
+        "tickColor": muted,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": 500,
+    }
+    return {
+        "background": "transparent",
+        "font": _FONT,
+        "view": {"stroke": None},
+        "axis": axis,
+        "legend": {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12},
+        "title": {"color": ink, "anchor": "start", "fontSize": 14, "fontWeight": 600},
+        "header": {"labelColor": ink, "titleColor": ink},
+        "text": {"color": ink, "fontSize": 12},
+        "line": {"strokeWidth": 2.2},
+        "point": {"size": 40, "filled": True},
+    }
+
+
+LIGHT = look("#1f2429", "#8a949d", "#e4e8eb")
+DARK = look("#dde2e6", "#77828c", "#2a3138")
+THEMES = {"light": LIGHT, "dark": DARK}
+
+
+def mechanism(field: str) -> alt.Color:
+    """The colour encoding of a field whose values are names of mechanisms."""
+    return alt.Color(field, scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())))
+
+
+def context_axis(title: str = "Context (tokens)") -> alt.Axis:
+    """A logarithmic axis of contexts, labelled 4K to 1M."""
+    return alt.Axis(title=title, values=CONTEXTS, labelExpr=_CONTEXT_LABEL)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with the finding as its title, a text alternative, and its data."""
+
+    chart: alt.TopLevelMixin
+    title: str
+    summary: str
+    data: pd.DataFrame
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if os.environ.get(BUILDING):
+            return {"text/html": self.html(), "text/plain": repr(self)}
+        return self.chart._repr_mimebundle_(include, exclude)
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{self.summary}"
+
+    def html(self) -> str:
+        spec = specification(self.chart)
+        name = f"chart-{hashlib.sha256(spec.encode()).hexdigest()[:12]}"
+        csv = base64.b64encode(self.data.to_csv(index=False, lineterminator="\n").encode()).decode()
+        label = escape(f"{self.title}. {self.summary}", quote=True)
+        looks = " ".join(f'data-{theme}="{escape(json.dumps(config), quote=True)}"' for theme, config in THEMES.items())
+        # a closing tag inside the JSON would end the script element
+        spec = spec.replace("</", "<\\u002f")
+        link = f'<a download="{name}.csv" href="data:text/csv;base64,{csv}">Data (CSV)</a>'
+        return "\n".join(
+            [
+                f'<figure class="chart-figure" aria-labelledby="{name}-title">',
+                f'<p class="chart-title" id="{name}-title">{escape(self.title)}</p>',
+                f'<div class="chart" id="{name}" role="img" aria-label="{label}" {looks}></div>',
+                f'<script type="application/json">{spec}</script>',
+                f"<figcaption>{escape(self.summary)} {link}</figcaption>",
+                "</figure>",
+            ]
+        )
+
+
+def specification(chart: alt.TopLevelMixin) -> str:
+    """The chart as JSON in a fixed order; Altair numbers what it names itself, so nothing in it is random."""
+    spec = chart.properties(width="container").to_dict()
+    spec.pop("config", None)  # the page's theme decides
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"))
+
+
+def figure(chart: alt.TopLevelMixin, title: str, summary: str, data: pd.DataFrame) -> Figure:
+    """A chart as a chapter shows it: `title` states the finding, `summary` says in words what the eye would read."""
+    for name, text in (("title", title), ("summary", summary)):
+        if not text.strip():
+            raise ValueError(f"{name}: wanted words for those who cannot see the chart")
+    return Figure(chart, title, summary, data)
