@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
@@ -21,13 +22,13 @@ BUILDING = "BOOK_BUILD"  # set by lib.build: pages take HTML only, a second form
 # Okabe and Ito: apart for every kind of colour blindness; these read on white and on near-black
 COLOURS = {
     "softmax": "#767676",
-    "window": "#b07aa1",
+    "window": "#a67c00",
     "mla": "#0072b2",
     "gated_delta": "#cc79a7",
     "kda": "#d55e00",
     "dsa": "#009e73",
     "csa": "#56a4d8",
-    "hca": "#b58900",
+    "hca": "#7a63b0",
 }
 CONTEXTS = [4096, 16384, 65536, 262144, 1048576]
 _CONTEXT_LABEL = (
@@ -67,9 +68,10 @@ DARK = look("#dde2e6", "#77828c", "#2a3138")
 THEMES = {"light": LIGHT, "dark": DARK}
 
 
-def mechanism(field: str) -> alt.Color:
-    """The colour encoding of a field whose values are names of mechanisms."""
-    return alt.Color(field, scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())))
+def mechanism(field: str, present: Iterable[str] = COLOURS) -> alt.Color:
+    """The colour encoding of a field whose values are names of mechanisms; `present` are those to list beside it."""
+    names = list(present)
+    return alt.Color(field, scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]))
 
 
 def context_axis(title: str = "Context (tokens)") -> alt.Axis:

@@ -118,7 +118,7 @@ def _row(row: dict) -> str:
         f'<th scope="row"><a href="#{name}">{name}</a></th>',
         f"<td>{chapter}</td>",
         f"<td>{escape(str(row['statement']))}</td>",
-        *(f'<td class="number">{escape(str(row[key])) or html.NO_VALUE}</td>' for key in ("printed", "recomputed")),
+        *(f"<td>{escape(str(row[key])) or html.NO_VALUE}</td>" for key in ("printed", "recomputed")),
         f"<td>{html.verdict(str(row['verdict']))}</td>",
         f"<td>{escape(str(row['evidence']))}{origin}</td>",
     ]

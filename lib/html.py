@@ -58,7 +58,8 @@ def display(value: object, column: Column) -> str:
     """A value as the page prints it, before it becomes HTML."""
     text = encode(value)
     if text and column.format and not isinstance(value, (str, bool)):
-        text = format(value / column.scale, column.format)
+        # a whole number stays one unless it is scaled: `d` formats no float
+        text = format(value if column.scale == 1 else value / column.scale, column.format)
     return text.replace("-", "−", 1) if column.format and text.startswith("-") else text
 
 

@@ -147,8 +147,8 @@ def agrees(text: str, value: object, column: Column) -> bool:
     if shown is None:
         return text == stored
     number, half_unit = shown
-    slack = half_unit * (1 + 1e-9) + abs(float(stored)) * (column.band or 1e-12)
-    return abs(number - float(stored)) <= slack
+    wanted = float(stored) / column.scale
+    return abs(number - wanted) <= half_unit * (1 + 1e-9) + abs(wanted) * (column.band or 1e-12)
 
 
 def read_number(text: str) -> tuple[float, float] | None:

@@ -22,9 +22,13 @@
     const spec = JSON.parse(place.parentElement.querySelector('script[type="application/json"]').textContent);
     const look = JSON.parse(place.dataset[dark() ? "dark" : "light"] || "{}");
     const embed = await loadBundle();
-    const drawing = await embed(place, spec, { actions: false, renderer: "svg", config: look });
+    // inside the labelled place, since the embedding puts a label of its own on the element that it is given
+    const canvas = document.createElement("div");
+    canvas.className = "chart-canvas";
+    canvas.setAttribute("aria-hidden", "true");
+    place.replaceChildren(canvas);
     place.dataset.drawn = dark() ? "dark" : "light";
-    return drawing;
+    await embed(canvas, spec, { actions: false, renderer: "svg", config: look });
   }
 
   function watchCharts() {
