@@ -97,7 +97,9 @@ ARCHITECTURE = {
     "small_everything": lambda: percent(g.sparsity(g.kimi_linear()).everything, 2),
     "flash_experts": lambda: percent(g.sparsity(g.v4_flash()).experts, 2),
     "pro_experts": lambda: percent(g.sparsity(model("deepseek-v4-pro")).experts, 2),
-    "step_growth_small": lambda: ratio(float(decode_flops(g.kimi_linear(), M1).total / decode_flops(g.kimi_linear(), 4096).total)),
+    "step_growth_small": lambda: ratio(
+        float(decode_flops(g.kimi_linear(), M1).total / decode_flops(g.kimi_linear(), 4096).total)
+    ),
     "prefill_until_small": lambda: tokens(s.prefill_near_linear_until(g.kimi_linear())),
     "prefill_until_v32": lambda: tokens(s.prefill_near_linear_until(g.v32())),
     "prefill_until_flash": lambda: tokens(s.prefill_near_linear_until(g.v4_flash())),

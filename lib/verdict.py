@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 SUFFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "%": 1e-2, "x": 1.0, ":1": 1.0}
-_NUMBER = re.compile(r"^(?P<about>about |up to |~)?(?P<money>\$|USD )?(?P<sign>-)?(?P<whole>\d+)(?:\.(?P<fraction>\d+))?"
-                     r" ?(?P<suffix>K|M|B|T|%|x|:1)?$")
+_NUMBER = re.compile(
+    r"^(?P<about>about |up to |~)?(?P<money>\$|USD )?(?P<sign>-)?(?P<whole>\d+)(?:\.(?P<fraction>\d+))?"
+    r" ?(?P<suffix>K|M|B|T|%|x|:1)?$"
+)
 _RANGE = re.compile(r"^(?P<low>[\d.]+)-(?P<high>[\d.]+) ?(?P<suffix>K|M|B|T|%|x)?$")
 
 

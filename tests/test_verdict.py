@@ -25,18 +25,21 @@ def points(draw):
     return interval, min(max(interval.low + weight * (interval.high - interval.low), interval.low), interval.high)
 
 
-@pytest.mark.parametrize(("text", "low", "high"), [
-    ("480.4M", 480.35e6, 480.45e6),      # mutation: half a unit of the wrong digit
-    ("42.7:1", 42.65, 42.75),
-    ("1.8 %", 0.0175, 0.0185),
-    ("67-78 %", 0.665, 0.785),           # mutation: the half unit dropped from a range's ends
-    ("10-30 %", 0.095, 0.305),
-    ("$0.28", 0.275, 0.285),
-    ("about 500K", 499.5e3, 500.5e3),
-    ("2x", 1.5, 2.5),
-    ("0.0004", 0.00035, 0.00045),
-    ("1.4T", 1.35e12, 1.45e12),
-])
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("480.4M", 480.35e6, 480.45e6),  # mutation: half a unit of the wrong digit
+        ("42.7:1", 42.65, 42.75),
+        ("1.8 %", 0.0175, 0.0185),
+        ("67-78 %", 0.665, 0.785),  # mutation: the half unit dropped from a range's ends
+        ("10-30 %", 0.095, 0.305),
+        ("$0.28", 0.275, 0.285),
+        ("about 500K", 499.5e3, 500.5e3),
+        ("2x", 1.5, 2.5),
+        ("0.0004", 0.00035, 0.00045),
+        ("1.4T", 1.35e12, 1.45e12),
+    ],
+)
 def test_printed_interval(text, low, high):
     interval = printed(text).interval
     assert interval.low == pytest.approx(low, rel=1e-12) and interval.high == pytest.approx(high, rel=1e-12)

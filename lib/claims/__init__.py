@@ -36,7 +36,9 @@ def rule_of(claim_id: str) -> Rule:
         raise KeyError(f"claim {claim_id!r}: wanted one of {', '.join(known)}")
     name = known[claim_id].decide
     if name not in rules():
-        raise DataError(f"data/claims.yml: {claim_id}: key decide: value {name!r} names no rule, wanted one of {', '.join(sorted(rules()))}")
+        raise DataError(
+            f"data/claims.yml: {claim_id}: key decide: value {name!r} names no rule, wanted one of {', '.join(sorted(rules()))}"
+        )
     return rules()[name]
 
 
@@ -51,14 +53,26 @@ def frame() -> pd.DataFrame:
     rows = []
     for name, claim in claims().items():
         decision = evaluate(name)
-        rows.append({"id": name, "section": claim.section, "chapter": claim.chapter, "statement": claim.statement,
-                     "printed": claim.printed or claim.printed_text or "", "recomputed": decision.recomputed,
-                     "verdict": str(decision.verdict), "kind": decision.verdict.kind.words, "evidence": decision.evidence,
-                     "provenance": decision.provenance})
+        rows.append(
+            {
+                "id": name,
+                "section": claim.section,
+                "chapter": claim.chapter,
+                "statement": claim.statement,
+                "printed": claim.printed or claim.printed_text or "",
+                "recomputed": decision.recomputed,
+                "verdict": str(decision.verdict),
+                "kind": decision.verdict.kind.words,
+                "evidence": decision.evidence,
+                "provenance": decision.provenance,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def scoreboard() -> pd.DataFrame:
     """How many claims got each verdict, kinds that none got included."""
     counted = frame()["kind"].value_counts()
-    return pd.DataFrame([{"verdict": kind.words, "mark": kind.mark, "claims": int(counted.get(kind.words, 0))} for kind in Kind])
+    return pd.DataFrame(
+        [{"verdict": kind.words, "mark": kind.mark, "claims": int(counted.get(kind.words, 0))} for kind in Kind]
+    )

@@ -23,21 +23,33 @@ def _near_linear(until: float, at_million: float, wall: str) -> tuple:
     """The verdict on "about linear up to a million tokens", given where growth stops being so."""
     if until >= 2**20:
         return holds(True), f"stays near linear (exponent <= 1.1) to a million tokens; there it is {at_million:.2f}"
-    return (only_if(f"contexts stay under {tokens(until)}; at 1M the exponent is {at_million:.2f}"),
-            f"prefill work leaves exponent 1.1 at {tokens(until)} and reaches {at_million:.2f} at 1M: {wall}")
+    return (
+        only_if(f"contexts stay under {tokens(until)}; at 1M the exponent is {at_million:.2f}"),
+        f"prefill work leaves exponent 1.1 at {tokens(until)} and reaches {at_million:.2f} at 1M: {wall}",
+    )
 
 
-@decides(until=lambda: s.prefill_near_linear_until(g.kimi_linear()), at_million=lambda: s.exponent_to_1m(s.prefill_work(g.kimi_linear())),
-         share=lambda: s.prefill_share(g.kimi_linear(), "attention"))
+@decides(
+    until=lambda: s.prefill_near_linear_until(g.kimi_linear()),
+    at_million=lambda: s.exponent_to_1m(s.prefill_work(g.kimi_linear())),
+    share=lambda: s.prefill_share(g.kimi_linear(), "attention"),
+)
 def linear_path_scaling(claim, *, until, at_million, share) -> Decision:
-    verdict, told = _near_linear(until, at_million, f"the MLA layers that the hybrid keeps do {percent(share)} of the work there")
+    verdict, told = _near_linear(
+        until, at_million, f"the MLA layers that the hybrid keeps do {percent(share)} of the work there"
+    )
     return Decision(verdict, f"exponent {at_million:.2f} at 1M", f"Kimi-Linear-48B: {told}.", FORMULA)
 
 
-@decides(until=lambda: s.prefill_near_linear_until(g.v32()), at_million=lambda: s.exponent_to_1m(s.prefill_work(g.v32())),
-         share=lambda: s.prefill_share(g.v32(), "index"))
+@decides(
+    until=lambda: s.prefill_near_linear_until(g.v32()),
+    at_million=lambda: s.exponent_to_1m(s.prefill_work(g.v32())),
+    share=lambda: s.prefill_share(g.v32(), "index"),
+)
 def sparse_path_scaling(claim, *, until, at_million, share) -> Decision:
-    verdict, told = _near_linear(until, at_million, f"the indexer scores every earlier token and does {percent(share)} of the work there")
+    verdict, told = _near_linear(
+        until, at_million, f"the indexer scores every earlier token and does {percent(share)} of the work there"
+    )
     return Decision(verdict, f"exponent {at_million:.2f} at 1M", f"DeepSeek-V3.2: {told}.", FORMULA)
 
 
@@ -62,16 +74,25 @@ def representatives(claim, *, paths) -> Decision:
     wrong = [name for name, (listed, real) in paths.items() if listed != real]
     evidence = "; ".join(f"{name}: listed {listed}, built {real}" for name, (listed, real) in paths.items())
     because = f"{' and '.join(wrong)} is listed under a path that its layers do not follow" if wrong else ""
-    return Decision(holds(not wrong, because), f"{len(paths) - len(wrong)} of {len(paths)} follow it", evidence + ".", FORMULA)
+    return Decision(
+        holds(not wrong, because), f"{len(paths) - len(wrong)} of {len(paths)} follow it", evidence + ".", FORMULA
+    )
 
 
 @decides(shares=lambda: {m.title: g.linear_share(m) for m in (g.kimi_linear(), g.kimi_k3())})
 def layers_per_full_layer(claim, *, shares) -> Decision:
     ratios = {title: linear / other for title, (linear, other) in shares.items()}
     verdict = compare(Interval(min(ratios.values()), max(ratios.values())), "3")
-    evidence = "; ".join(f"{title}: {shares[title][0]} to {shares[title][1]} = {value:.3f}" for title, value in ratios.items())
-    return Decision(verdict, f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}",
-                    evidence + ". The pattern is 3:1; both stacks end with one more MLA layer, and the figure as printed covers it.", FORMULA)
+    evidence = "; ".join(
+        f"{title}: {shares[title][0]} to {shares[title][1]} = {value:.3f}" for title, value in ratios.items()
+    )
+    return Decision(
+        verdict,
+        f"{min(ratios.values()):.2f} to {max(ratios.values()):.2f}",
+        evidence
+        + ". The pattern is 3:1; both stacks end with one more MLA layer, and the figure as printed covers it.",
+        FORMULA,
+    )
 
 
 def step_savings() -> dict[int, float]:
@@ -90,11 +111,17 @@ def computation_cut(claim, *, core, savings) -> Decision:
     if figure.interval.contains(core) and least is not None:
         verdict = only_if(f"the context is {tokens(least)} or more")
     else:
-        verdict = only_if("the stack is exactly 3:1 and nothing but attention over the context is counted; "
-                          f"Kimi-Linear's 20:7 tends to {percent(core, 2)}")
-    return Decision(verdict, f"{percent(core, 2)} at most",
-                    f"Kimi-Linear against its all-MLA twin, one decode step, all work counted: {told}; "
-                    f"the limit is the share of layers replaced, {percent(core, 2)}.", FORMULA)
+        verdict = only_if(
+            "the stack is exactly 3:1 and nothing but attention over the context is counted; "
+            f"Kimi-Linear's 20:7 tends to {percent(core, 2)}"
+        )
+    return Decision(
+        verdict,
+        f"{percent(core, 2)} at most",
+        f"Kimi-Linear against its all-MLA twin, one decode step, all work counted: {told}; "
+        f"the limit is the share of layers replaced, {percent(core, 2)}.",
+        FORMULA,
+    )
 
 
 def kda_step_flops() -> dict[int, float]:
@@ -105,9 +132,13 @@ def kda_step_flops() -> dict[int, float]:
 @decides(flops=kda_step_flops)
 def kda_constant_cost(claim, *, flops) -> Decision:
     low, high = min(flops.values()), max(flops.values())
-    return Decision(holds(low == high), f"{count(high)} FLOP a token and layer at any context",
-                    "; ".join(f"{count(value)} FLOP at {tokens(context)}" for context, value in flops.items())
-                    + ": the step's formula has no term in the context.", FORMULA)
+    return Decision(
+        holds(low == high),
+        f"{count(high)} FLOP a token and layer at any context",
+        "; ".join(f"{count(value)} FLOP at {tokens(context)}" for context, value in flops.items())
+        + ": the step's formula has no term in the context.",
+        FORMULA,
+    )
 
 
 @decides(ratios=lambda: {m.title: g.compression(m) for m in g.latent_models()})
@@ -116,24 +147,36 @@ def mla_compression(claim, *, ratios) -> Decision:
     exact = [title for title, c in ratios.items() if figure.interval.contains(c.without_rotary)]
     stored_too = [title for title, c in ratios.items() if figure.interval.contains(c.rotary_in_latent)]
     k3 = ratios["Kimi K3"]
-    evidence = (f"{ratio(figure.value)} is what {', '.join(exact) or 'no model'} gives when the rotary part, which is cached too, is "
-                f"left out. Kimi K3's geometry gives {ratio(k3.rotary_in_latent)} with it, against a multi-head cache that no rival uses.")
+    evidence = (
+        f"{ratio(figure.value)} is what {', '.join(exact) or 'no model'} gives when the rotary part, which is cached too, is "
+        f"left out. Kimi K3's geometry gives {ratio(k3.rotary_in_latent)} with it, against a multi-head cache that no rival uses."
+    )
     if "Kimi K3" in stored_too or "Kimi K3" in exact:
         verdict = holds(True)
     elif exact or stored_too:
         verdict = mixes(f"the ratio of {(exact or stored_too)[0]} is printed for Kimi K3")
     else:
         verdict = holds(False, f"no geometry gives {figure.text}")
-    return Decision(verdict, f"K3 {ratio(k3.rotary_in_latent)} (without rotary part {ratio(k3.without_rotary)})", evidence, FORMULA)
+    return Decision(
+        verdict, f"K3 {ratio(k3.rotary_in_latent)} (without rotary part {ratio(k3.without_rotary)})", evidence, FORMULA
+    )
 
 
 @decides(residual=lambda: g.kimi_k3().residual, mixers=lambda: g.mixer_words(g.kimi_k3()))
 def residual_over_sequence(claim, *, residual, mixers) -> Decision:
     over_depth = residual.type == "attention"
-    evidence = (f"Kimi K3 mixes tokens with {mixers} and nothing else; its attention residuals weigh the outputs of "
-                f"{residual.blocks} blocks of layers, over depth." if over_depth else f"Kimi K3 mixes tokens with {mixers}; plain residuals.")
-    return Decision(holds(False, "it is a residual over depth: no token sees another through it"), mixers, evidence,
-                    "published: Kimi K3 report (arXiv 2607.24653), section 2.2")
+    evidence = (
+        f"Kimi K3 mixes tokens with {mixers} and nothing else; its attention residuals weigh the outputs of "
+        f"{residual.blocks} blocks of layers, over depth."
+        if over_depth
+        else f"Kimi K3 mixes tokens with {mixers}; plain residuals."
+    )
+    return Decision(
+        holds(False, "it is a residual over depth: no token sees another through it"),
+        mixers,
+        evidence,
+        "published: Kimi K3 report (arXiv 2607.24653), section 2.2",
+    )
 
 
 def gate_values() -> dict[str, int]:
@@ -153,8 +196,12 @@ def forget_gate(claim, *, values) -> Decision:
     kda = {title: n for title, n in values.items() if n > 1}
     earlier = {title: n for title, n in values.items() if n == 1}
     told = "; ".join(f"{title}: {n}" for title, n in values.items())
-    return Decision(holds(bool(kda and earlier)), f"{max(values.values())} decays a head against {min(values.values())}",
-                    f"Decays of one head and step, as the kernels take them ({told}).", FORMULA)
+    return Decision(
+        holds(bool(kda and earlier)),
+        f"{max(values.values())} decays a head against {min(values.values())}",
+        f"Decays of one head and step, as the kernels take them ({told}).",
+        FORMULA,
+    )
 
 
 def _size(name: str) -> tuple[str, float, float]:
@@ -180,8 +227,10 @@ def kimi3_size(claim, *, k3, small) -> Decision:
 @decides(k3=lambda: g.sparsity(g.kimi_k3()), small=lambda: g.sparsity(g.kimi_linear()))
 def kimi3_sparsity(claim, *, k3, small) -> Decision:
     figure = printed(claim.printed)
-    told = (f"Kimi K3: {percent(k3.experts, 2)} of routed experts, {percent(k3.everything, 2)} of all parameters; Kimi-Linear-48B, whose size "
-            f"the post gives it: {percent(small.experts, 2)} of experts, {percent(small.everything, 2)} of parameters.")
+    told = (
+        f"Kimi K3: {percent(k3.experts, 2)} of routed experts, {percent(k3.everything, 2)} of all parameters; Kimi-Linear-48B, whose size "
+        f"the post gives it: {percent(small.experts, 2)} of experts, {percent(small.everything, 2)} of parameters."
+    )
     if figure.interval.contains(small.experts) or figure.interval.contains(small.everything):
         verdict = holds(True)
     elif figure.interval.contains(k3.experts):
@@ -196,8 +245,12 @@ def v4_flash_sparsity(claim, *, flash, pro) -> Decision:
     verdict = compare(flash.experts, claim.printed)
     if printed(claim.printed).interval.contains(flash.everything):
         verdict = only_if("all parameters are counted, not experts")
-    return Decision(verdict, f"{percent(flash.experts, 2)} of experts, {percent(flash.everything, 2)} of parameters",
-                    f"V4-Flash routes to {percent(flash.experts, 2)} of its experts, V4-Pro to {percent(pro.experts, 2)}.", FORMULA)
+    return Decision(
+        verdict,
+        f"{percent(flash.experts, 2)} of experts, {percent(flash.everything, 2)} of parameters",
+        f"V4-Flash routes to {percent(flash.experts, 2)} of its experts, V4-Pro to {percent(pro.experts, 2)}.",
+        FORMULA,
+    )
 
 
 @decides(shares=lambda: {m.title: g.sparsity(m).everything for m in g.moe_models()})
@@ -206,13 +259,27 @@ def typical_moe(claim, *, shares) -> Decision:
     inside = [title for title, share in shares.items() if wanted.contains(share)]
     spread = f"{percent(min(shares.values()))} to {percent(max(shares.values()))}"
     because = "" if 2 * len(inside) > len(shares) else f"{len(inside)} of {len(shares)} models are in the range"
-    return Decision(holds(2 * len(inside) > len(shares), because), spread,
-                    f"Active over total parameters of the {len(shares)} mixture-of-experts models in data/models: {spread}; "
-                    f"in the printed range: {', '.join(inside) or 'none'}.", FORMULA)
+    return Decision(
+        holds(2 * len(inside) > len(shares), because),
+        spread,
+        f"Active over total parameters of the {len(shares)} mixture-of-experts models in data/models: {spread}; "
+        f"in the printed range: {', '.join(inside) or 'none'}.",
+        FORMULA,
+    )
 
 
-@decides(index=lambda: {m.title: float(stored(x, 2**20, m.precision)[1]) for m in (g.kimi_linear(), g.kimi_k3())
-                        for x in m.mechanisms.values() if isinstance(x, Kda)})
+@decides(
+    index=lambda: {
+        m.title: float(stored(x, 2**20, m.precision)[1])
+        for m in (g.kimi_linear(), g.kimi_k3())
+        for x in m.mechanisms.values()
+        if isinstance(x, Kda)
+    }
+)
 def linear_needs_no_index(claim, *, index) -> Decision:
-    return Decision(holds(not any(index.values())), f"{sum(index.values()):.0f} index bytes",
-                    "A KDA layer keeps a state and a short convolution's tail; it scores no earlier token, so there is nothing to index.", FORMULA)
+    return Decision(
+        holds(not any(index.values())),
+        f"{sum(index.values()):.0f} index bytes",
+        "A KDA layer keeps a state and a short convolution's tail; it scores no earlier token, so there is nothing to index.",
+        FORMULA,
+    )

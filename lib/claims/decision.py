@@ -31,7 +31,9 @@ class Rule:
 
     def __call__(self, claim, **given) -> Decision:
         """Decide `claim`; evidence that is not given is computed."""
-        return self.rule(claim, **{name: given[name] if name in given else compute() for name, compute in self.evidence.items()})
+        return self.rule(
+            claim, **{name: given[name] if name in given else compute() for name, compute in self.evidence.items()}
+        )
 
 
 def decides(**evidence: Callable[[], Any]) -> Callable[[Callable[..., Decision]], Rule]:

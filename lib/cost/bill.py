@@ -46,7 +46,9 @@ def bill(usage: Usage, rates: Rates) -> Bill:
     """The parts of the bill, in the rates' currency. Arrays broadcast. A bill of nothing has no share (nan)."""
     if any(np.any(np.asarray(value) < 0) for value in (*usage, *rates)):
         raise ValueError(f"usage {usage}, rates {rates}: wanted no negative token count or price")
-    hit, miss, output = (np.asarray(count) * np.asarray(rate) / MILLION for count, rate in zip(usage, rates, strict=True))
+    hit, miss, output = (
+        np.asarray(count) * np.asarray(rate) / MILLION for count, rate in zip(usage, rates, strict=True)
+    )
     total = hit + miss + output
     with np.errstate(invalid="ignore"):
         share = np.where(total > 0, hit / np.where(total > 0, total, 1.0), np.nan)

@@ -29,7 +29,9 @@ def free_bytes(model: Model, system: System, *, reserve: float = 0.0) -> float:
     return system.chip.memory_bytes - reserve - weights_held(model, system)
 
 
-def max_batch(model: Model, system: System, *, context, precision: Precision | None = None, reserve: float = 0.0) -> np.ndarray:
+def max_batch(
+    model: Model, system: System, *, context, precision: Precision | None = None, reserve: float = 0.0
+) -> np.ndarray:
     """Sequences of `context` tokens that fit in the whole system; 0 when the weights alone do not."""
     held = cache_held(model, system, context, precision=precision)
     each = np.floor(max(free_bytes(model, system, reserve=reserve), 0.0) / np.maximum(held, 1.0))
@@ -42,7 +44,9 @@ def throughput(model: Model, system: System, *, context, batch, efficiency: floa
     return np.asarray(batch) / step.time_upper, np.asarray(batch) / step.time_lower
 
 
-def dollars_per_million(model: Model, system: System, *, context, batch, dollars_per_hour: float, efficiency: float = 1.0):
+def dollars_per_million(
+    model: Model, system: System, *, context, batch, dollars_per_hour: float, efficiency: float = 1.0
+):
     """(at least, at most) dollars for a million generated tokens, with `dollars_per_hour` for one chip."""
     if dollars_per_hour <= 0:
         raise ValueError(f"dollars_per_hour={dollars_per_hour!r}: wanted a price > 0 for one chip")
@@ -51,8 +55,18 @@ def dollars_per_million(model: Model, system: System, *, context, batch, dollars
     return per_second / fast * 1e6, per_second / slow * 1e6
 
 
-def ceiling(model: Model, system: System, *, tpot: float | None = None, memory: bool = True, price: float | None = None,
-            dollars_per_hour: float | None = None, batch: int = 1, precision: Precision | None = None, reserve: float = 0.0) -> int:
+def ceiling(
+    model: Model,
+    system: System,
+    *,
+    tpot: float | None = None,
+    memory: bool = True,
+    price: float | None = None,
+    dollars_per_hour: float | None = None,
+    batch: int = 1,
+    precision: Precision | None = None,
+    reserve: float = 0.0,
+) -> int:
     """The largest context, in tokens, at which `batch` sequences fit (`memory`), a step's lower bound is within `tpot` seconds, and
     a million tokens cost at most `price` dollars at best. 0 when not even one token passes; `LONGEST` when nothing binds.
 
@@ -63,10 +77,16 @@ def ceiling(model: Model, system: System, *, tpot: float | None = None, memory: 
     def passes(context: int) -> bool:
         if memory and max_batch(model, system, context=context, precision=precision, reserve=reserve) < batch:
             return False
-        if tpot is not None and decode_step(model, system, context=context, batch=batch, precision=precision).time_lower > tpot:
+        if (
+            tpot is not None
+            and decode_step(model, system, context=context, batch=batch, precision=precision).time_lower > tpot
+        ):
             return False
-        return price is None or dollars_per_million(model, system, context=context, batch=batch,
-                                                    dollars_per_hour=dollars_per_hour)[0] <= price
+        return (
+            price is None
+            or dollars_per_million(model, system, context=context, batch=batch, dollars_per_hour=dollars_per_hour)[0]
+            <= price
+        )
 
     if not passes(1):
         return 0
@@ -79,4 +99,13 @@ def ceiling(model: Model, system: System, *, tpot: float | None = None, memory: 
     return low
 
 
-__all__ = ["LONGEST", "ceiling", "dollars_per_million", "free_bytes", "max_batch", "throughput", "weights_held", "weights_read"]
+__all__ = [
+    "LONGEST",
+    "ceiling",
+    "dollars_per_million",
+    "free_bytes",
+    "max_batch",
+    "throughput",
+    "weights_held",
+    "weights_read",
+]

@@ -55,7 +55,9 @@ def _(m: Mla, tokens) -> tuple:
 
 @decode.register
 def _(m: Dsa, tokens) -> tuple:
-    return _parts(attention=absorbed_flops(m) * np.minimum(tokens, m.top_k), index=index_flops(m) * (tokens // m.index_pool))
+    return _parts(
+        attention=absorbed_flops(m) * np.minimum(tokens, m.top_k), index=index_flops(m) * (tokens // m.index_pool)
+    )
 
 
 def absorbed_flops(m: Mla | Dsa) -> float:

@@ -102,14 +102,20 @@ def _(m: Kda, tokens, p: Precision) -> tuple:
 def _(m: Csa, tokens, p: Precision) -> tuple:
     entries, one = tokens // m.ratio, entry_bytes(m.head_dim, m.rope, p)
     tails = _tail(m.head_dim, m.ratio, 2) + _tail(m.index_dim, m.ratio, 2)
-    return _parts(kv=entries * one, index=entries * p.of("index").bytes_for(m.index_dim), state=tails,
-                  window=keys_seen(tokens, m.window) * one)
+    return _parts(
+        kv=entries * one,
+        index=entries * p.of("index").bytes_for(m.index_dim),
+        state=tails,
+        window=keys_seen(tokens, m.window) * one,
+    )
 
 
 @stored.register
 def _(m: Hca, tokens, p: Precision) -> tuple:
     one = entry_bytes(m.head_dim, m.rope, p)
-    return _parts(kv=tokens // m.ratio * one, state=_tail(m.head_dim, m.ratio, 1), window=keys_seen(tokens, m.window) * one)
+    return _parts(
+        kv=tokens // m.ratio * one, state=_tail(m.head_dim, m.ratio, 1), window=keys_seen(tokens, m.window) * one
+    )
 
 
 def read(m, tokens, p: Precision) -> tuple:

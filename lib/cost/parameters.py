@@ -43,7 +43,9 @@ def _(m: Window, hidden: int) -> int:
     if m.shared_kv:
         return _v4_core(m.heads, m.key_dim, m.q_rank, m.out_groups, m.out_rank, hidden)
     queries = hidden * m.heads * m.key_dim
-    return queries + hidden * m.kv_heads * (m.key_dim + m.value_dim) + m.heads * m.value_dim * hidden + m.heads * m.sinks
+    return (
+        queries + hidden * m.kv_heads * (m.key_dim + m.value_dim) + m.heads * m.value_dim * hidden + m.heads * m.sinks
+    )
 
 
 @mixer_parameters.register
@@ -91,7 +93,12 @@ def _(m: Csa, hidden: int) -> int:
     core = _v4_core(m.heads, m.head_dim, m.q_rank, m.out_groups, m.out_rank, hidden)
     indexer = m.q_rank * m.index_heads * m.index_dim + hidden * m.index_heads
     streams = 2  # CSA's entries overlap: a stream for the current tokens, one for the previous
-    return core + indexer + _compressor(m.head_dim, m.ratio, streams, hidden) + _compressor(m.index_dim, m.ratio, streams, hidden)
+    return (
+        core
+        + indexer
+        + _compressor(m.head_dim, m.ratio, streams, hidden)
+        + _compressor(m.index_dim, m.ratio, streams, hidden)
+    )
 
 
 @mixer_parameters.register
@@ -125,7 +132,9 @@ def ffn_parameters(ffn: Dense | Moe, hidden: int) -> tuple[float, float, float, 
 
 def layer_parameters(layer: Layer, hidden: int) -> tuple[float, float, float, float]:
     """(total, active, routed, routed active) of one layer, a norm before each mixer and feed-forward included."""
-    fixed = sum(mixer_parameters(mixer, hidden) for mixer in layer.mixers) + hidden * (len(layer.mixers) + len(layer.ffns))
+    fixed = sum(mixer_parameters(mixer, hidden) for mixer in layer.mixers) + hidden * (
+        len(layer.mixers) + len(layer.ffns)
+    )
     parts = [ffn_parameters(ffn, hidden) for ffn in layer.ffns]
     total, active, routed, used = (sum(column) for column in zip(*parts, strict=True))
     return fixed + total, fixed + active, routed, used
@@ -135,7 +144,9 @@ def parameters(model: Model, *, mtp: bool = False) -> Parameters:
     """Total and active parameters of `model`, the multi-token-prediction layers included when `mtp`."""
     total = active = routed = used = 0.0
     for mixer, count in model.mixer_counts:
-        total, active = (value + count * (mixer_parameters(mixer, model.hidden) + model.hidden) for value in (total, active))
+        total, active = (
+            value + count * (mixer_parameters(mixer, model.hidden) + model.hidden) for value in (total, active)
+        )
     for ffn, count in model.ffn_counts:
         parts = ffn_parameters(ffn, model.hidden)
         total, active = total + count * (parts[0] + model.hidden), active + count * (parts[1] + model.hidden)

@@ -17,7 +17,9 @@ def exponent(cost: Callable, context, *, step: float = 2.0):
     return np.log(cost(step * context) / cost(context)) / np.log(step)
 
 
-def near_linear_until(cost: Callable, *, limit: float = NEAR_LINEAR, low: float = 2.0**10, high: float = 2.0**24) -> float:
+def near_linear_until(
+    cost: Callable, *, limit: float = NEAR_LINEAR, low: float = 2.0**10, high: float = 2.0**24
+) -> float:
     """The context at which the local exponent passes `limit`, by bisection in the logarithm; `high` if it never does there.
 
     Wants an exponent that rises with context, as that of a sum of a linear and a quadratic term does."""

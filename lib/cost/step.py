@@ -53,7 +53,10 @@ def weight_bytes(model: Model, *, mtp: bool = False) -> float:
     counted = parameters(model, mtp=mtp)
     fmt = model.precision.of("experts")
     scales = fmt.scale_bytes / fmt.block if fmt.block else 0.0
-    return counted.routed * (fmt.bits / 8 + scales) + (counted.total - counted.routed) * model.precision.of("weights").bits / 8
+    return (
+        counted.routed * (fmt.bits / 8 + scales)
+        + (counted.total - counted.routed) * model.precision.of("weights").bits / 8
+    )
 
 
 def expert_layer_bytes(model: Model) -> tuple[Moe | None, int, float]:
@@ -140,16 +143,26 @@ def _compute_time(model: Model, system: System, flops, tokens, sequences, effici
     dense = (flops.linear * sequences - 2.0 * counted.routed_active * np.asarray(tokens)) / system.tensor
     attention, state = (part * sequences / system.tensor for part in (flops.attention, flops.state))
     index = flops.index * sequences / system.context  # the published indexers run whole on every chip of a replica
-    seconds = (dense / rate(chip, p.weights) + routed / rate(chip, p.experts) + (attention + state) / rate(chip, "bf16")
-               + index / rate(chip, p.index)) / efficiency
+    seconds = (
+        dense / rate(chip, p.weights)
+        + routed / rate(chip, p.experts)
+        + (attention + state) / rate(chip, "bf16")
+        + index / rate(chip, p.index)
+    ) / efficiency
     return seconds, dense + routed + attention + state + index
 
 
 def _bounds(compute, memory, link, flops, moved, parts) -> Step:
     compute, memory, link, flops, moved = np.broadcast_arrays(compute, memory, link, flops, moved)
     times = np.stack([compute, memory, link])
-    return Step(flops, moved, times.max(axis=0), times.sum(axis=0), BOUNDS[times.argmax(axis=0)],
-                {"compute": compute, "memory": memory, "link": link} | parts)
+    return Step(
+        flops,
+        moved,
+        times.max(axis=0),
+        times.sum(axis=0),
+        BOUNDS[times.argmax(axis=0)],
+        {"compute": compute, "memory": memory, "link": link} | parts,
+    )
 
 
 def _check(batch, efficiency: float) -> None:
@@ -159,7 +172,9 @@ def _check(batch, efficiency: float) -> None:
         raise ValueError(f"efficiency={efficiency!r}: wanted a number in (0, 1]")
 
 
-def decode_step(model: Model, system: System, *, context, batch, precision: Precision | None = None, efficiency: float = 1.0) -> Step:
+def decode_step(
+    model: Model, system: System, *, context, batch, precision: Precision | None = None, efficiency: float = 1.0
+) -> Step:
     """One new token for each of `batch` sequences with `context` tokens in the cache, over the whole system. Seconds; arrays
     broadcast. `batch` is spread evenly over the replicas."""
     _check(batch, efficiency)
@@ -187,5 +202,15 @@ def prefill_time(model: Model, system: System, *, context, batch=1, efficiency: 
     return _bounds(compute, memory, link, flops, weights + cache, {"weights": weights, "cache": cache, "links": links})
 
 
-__all__ = ["Step", "cache_held", "cache_read", "decode_step", "dense_bytes", "distinct_experts", "mixer_parameters", "prefill_time",
-           "weight_bytes", "weights_read"]
+__all__ = [
+    "Step",
+    "cache_held",
+    "cache_read",
+    "decode_step",
+    "dense_bytes",
+    "distinct_experts",
+    "mixer_parameters",
+    "prefill_time",
+    "weight_bytes",
+    "weights_read",
+]

@@ -34,7 +34,9 @@ class System:
         if self.expert_span % self.tensor:
             raise ValueError(f"system.expert={self.expert}: wanted a multiple or a divisor of tensor={self.tensor}")
         if self.chip.memory_bytes is None or self.chip.memory_bandwidth is None:
-            raise ValueError(f"chip {self.chip.name}: memory figures are unknown, wanted a chip with published or measured ones")
+            raise ValueError(
+                f"chip {self.chip.name}: memory figures are unknown, wanted a chip with published or measured ones"
+            )
 
     @property
     def count(self) -> int:
@@ -49,7 +51,9 @@ class System:
 def rate(chip: Chip, fmt: str) -> float:
     """Dense FLOP/s at which numbers stored as `fmt` are multiplied: the chip's rate for that width, or for the next wider
     one that it has. float32 counts at the bf16 rate, a bound that no chip here exceeds."""
-    chain = {"fp32": ("bf16",), "bf16": ("bf16",)}.get(fmt) or (("fp8", "bf16") if fmt.startswith("fp8") else ("fp4", "fp8", "bf16"))
+    chain = {"fp32": ("bf16",), "bf16": ("bf16",)}.get(fmt) or (
+        ("fp8", "bf16") if fmt.startswith("fp8") else ("fp4", "fp8", "bf16")
+    )
     for width in chain:
         if (value := getattr(chip.flops, width)) is not None:
             return value

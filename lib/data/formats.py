@@ -30,7 +30,14 @@ _FORMATS = (
     Format("bf16", 16, 0, 0, 1, "bfloat16: 1 sign, 8 exponent, 7 fraction bits"),
     Format("fp8", 8, 0, 0, 1, "one byte a value; scales too few to count (one for a 128 x 128 block of weights)"),
     Format("fp8_s128", 8, 128, 4, 1, "FlashMLA and DeepGEMM cache rows: e4m3 with one fp32 scale for 128 values"),
-    Format("fp8_e8m0_64", 8, 64, 1, 8, "DeepSeek V4 entry: e4m3 with one power-of-two scale byte for 64 values, padded to 8"),
+    Format(
+        "fp8_e8m0_64",
+        8,
+        64,
+        1,
+        8,
+        "DeepSeek V4 entry: e4m3 with one power-of-two scale byte for 64 values, padded to 8",
+    ),
     Format("mxfp4", 4, 32, 1, 1, "OCP MX: e2m1 with one power-of-two scale byte for 32 values"),
     Format("nvfp4", 4, 16, 1, 1, "e2m1 with one e4m3 scale byte for 16 values"),
 )

@@ -23,7 +23,9 @@ def load_models(folder: Path) -> dict[str, Model]:
     for path in sorted(folder.glob("*.yml")):
         loaded = parse(Model, read_yaml(path), str(path))
         if loaded.name in found:
-            raise DataError(f"{path}: key name: value {loaded.name!r} is already used by {found[loaded.name][0]}, wanted one file a model")
+            raise DataError(
+                f"{path}: key name: value {loaded.name!r} is already used by {found[loaded.name][0]}, wanted one file a model"
+            )
         if loaded.name != path.stem:
             raise DataError(f"{path}: key name: value {loaded.name!r}, wanted the file's name {path.stem!r}")
         found[loaded.name] = (path, loaded)

@@ -198,9 +198,13 @@ class Moe(Spec):
     @model_validator(mode="after")
     def _consistent(self):
         if self.active > self.experts + self.zero_experts:
-            raise ValueError(f"active={self.active}: wanted at most experts + zero_experts = {self.experts + self.zero_experts}")
+            raise ValueError(
+                f"active={self.active}: wanted at most experts + zero_experts = {self.experts + self.zero_experts}"
+            )
         if bool(self.shared) != (self.shared_width is not None):
-            raise ValueError(f"shared_width={self.shared_width}: wanted a size with shared={self.shared} > 0, null with 0")
+            raise ValueError(
+                f"shared_width={self.shared_width}: wanted a size with shared={self.shared} > 0, null with 0"
+            )
         if bool(self.zero_experts) != (self.active_real is not None):
             raise ValueError(f"active_real={self.active_real}: wanted a number if and only if zero_experts > 0")
         if self.active_real is not None and self.active_real > self.active:

@@ -150,10 +150,14 @@ class Model(Spec):
     def _adds_up(self):
         letters = self.pattern
         if unknown := sorted(set(letters) - set(self.mechanisms)):
-            raise ValueError(f"mixers: letter {unknown[0]!r} names no mechanism, wanted one of {sorted(self.mechanisms)}")
+            raise ValueError(
+                f"mixers: letter {unknown[0]!r} names no mechanism, wanted one of {sorted(self.mechanisms)}"
+            )
         if len(letters) != self.num_layers * self.mixers_per_layer:
-            raise ValueError(f"mixers: {len(letters)} letters, wanted num_layers x mixers_per_layer = "
-                             f"{self.num_layers} x {self.mixers_per_layer} = {self.num_layers * self.mixers_per_layer}")
+            raise ValueError(
+                f"mixers: {len(letters)} letters, wanted num_layers x mixers_per_layer = "
+                f"{self.num_layers} x {self.mixers_per_layer} = {self.num_layers * self.mixers_per_layer}"
+            )
         if (count := sum(run.layers for run in self.feed_forward)) != self.num_layers:
             raise ValueError(f"feed_forward: {count} layers, wanted num_layers = {self.num_layers}")
         if (counted := dict(Counter(letters))) != self.counts:
@@ -177,7 +181,10 @@ class Model(Spec):
         ffns = [tuple(self.ffns[name] for name in run.ffns) for run in self.feed_forward for _ in range(run.layers)]
         step = self.mixers_per_layer
         groups = [self.pattern[i : i + step] for i in range(0, len(self.pattern), step)]
-        return tuple(Layer(tuple(self.mechanisms[letter] for letter in group), ffn) for group, ffn in zip(groups, ffns, strict=True))
+        return tuple(
+            Layer(tuple(self.mechanisms[letter] for letter in group), ffn)
+            for group, ffn in zip(groups, ffns, strict=True)
+        )
 
     @property
     def mtp_layers(self) -> tuple[Layer, ...]:

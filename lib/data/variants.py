@@ -12,7 +12,9 @@ def replace_mixers(model: Model, letters: dict[str, str], *, name: str) -> Model
 
     The replacement must be a mechanism of the model itself: a twin changes the pattern, not the dimensions."""
     if missing := [new for new in letters.values() if new not in model.mechanisms]:
-        raise ValueError(f"letters: {missing[0]!r} is no mechanism of {model.name}, wanted one of {sorted(model.mechanisms)}")
+        raise ValueError(
+            f"letters: {missing[0]!r} is no mechanism of {model.name}, wanted one of {sorted(model.mechanisms)}"
+        )
     pattern = "".join(letters.get(letter, letter) for letter in model.pattern)
     content = model.model_dump() | {
         "name": name,
@@ -32,4 +34,6 @@ def all_full(model: Model) -> Model:
     kept = [letter for letter in model.mechanisms if letter not in linear]
     if not linear or not kept:
         raise ValueError(f"{model.name}: wanted a hybrid, got mechanisms {sorted(model.mechanisms)}")
-    return replace_mixers(model, {letter: kept[0] for letter in linear}, name=f"{model.name}-all-{model.mechanisms[kept[0]].type}")
+    return replace_mixers(
+        model, dict.fromkeys(linear, kept[0]), name=f"{model.name}-all-{model.mechanisms[kept[0]].type}"
+    )

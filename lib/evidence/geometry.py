@@ -37,8 +37,11 @@ def sparsity(m: Model) -> Sparsity:
     ffn, counted = moe(m), parameters(m)
     if ffn is None:
         raise ValueError(f"model {m.name}: wanted a mixture of experts, got dense feed-forwards")
-    return Sparsity(ffn.active / (ffn.experts + ffn.zero_experts), counted.routed_active / counted.routed,
-                    counted.active / counted.total)
+    return Sparsity(
+        ffn.active / (ffn.experts + ffn.zero_experts),
+        counted.routed_active / counted.routed,
+        counted.active / counted.total,
+    )
 
 
 class Compression(NamedTuple):
@@ -61,7 +64,9 @@ def latent_models() -> list[Model]:
 def compression(m: Model) -> Compression:
     mixer = latent_attention(m)
     if mixer is None:
-        raise ValueError(f"model {m.name}: wanted latent attention, got {sorted(x.type for x in m.mechanisms.values())}")
+        raise ValueError(
+            f"model {m.name}: wanted latent attention, got {sorted(x.type for x in m.mechanisms.values())}"
+        )
     plain, rotary = mixer.heads * (mixer.nope + mixer.value), mixer.heads * (mixer.nope + mixer.rope + mixer.value)
     return Compression(plain / mixer.latent, plain / (mixer.latent + mixer.rope), rotary / (mixer.latent + mixer.rope))
 
@@ -115,7 +120,16 @@ def window_bytes(m: Model) -> float:
 
 def mixer_words(m: Model) -> str:
     """`20 KDA + 7 MLA`: the stack in words."""
-    names = {Softmax: "full", Window: "window", Mla: "MLA", Dsa: "DSA", GatedDelta: "GDN", Kda: "KDA", Csa: "CSA", Hca: "HCA"}
+    names = {
+        Softmax: "full",
+        Window: "window",
+        Mla: "MLA",
+        Dsa: "DSA",
+        GatedDelta: "GDN",
+        Kda: "KDA",
+        Csa: "CSA",
+        Hca: "HCA",
+    }
     counted: dict[str, int] = {}
     for mixer, count in m.mixer_counts:
         counted[names[type(mixer)]] = counted.get(names[type(mixer)], 0) + count

@@ -10,7 +10,11 @@ def tokens(value: float) -> str:
     for size, suffix in ((2**20, "M"), (2**10, "K")):
         if value >= size:
             scaled = value / size
-            return f"{scaled:.0f}{suffix}" if scaled >= 100 or abs(scaled - round(scaled)) < 1e-9 else f"{scaled:.1f}{suffix}"
+            return (
+                f"{scaled:.0f}{suffix}"
+                if scaled >= 100 or abs(scaled - round(scaled)) < 1e-9
+                else f"{scaled:.1f}{suffix}"
+            )
     return f"{value:.0f}"
 
 

@@ -61,12 +61,23 @@ CELL_COLUMNS = (
 )
 
 
-def cell(row: str, column: str, printed: str, recomputed: str, verdict: Verdict, provenance: str, claims: str = "") -> dict:
+def cell(
+    row: str, column: str, printed: str, recomputed: str, verdict: Verdict, provenance: str, claims: str = ""
+) -> dict:
     """One row of a post table. `provenance` starts with one of: formula, measured here, record of, published."""
     if provenance.split(":")[0].split(" of ")[0] not in ("formula", "measured here", "record", "published", "none"):
-        raise ValueError(f"provenance {provenance!r}: wanted formula, measured here, record of DEVICE or published: SOURCE")
-    return {"row": row, "column": column, "printed": printed, "recomputed": recomputed, "verdict": str(verdict),
-            "provenance": provenance, "claims": claims}
+        raise ValueError(
+            f"provenance {provenance!r}: wanted formula, measured here, record of DEVICE or published: SOURCE"
+        )
+    return {
+        "row": row,
+        "column": column,
+        "printed": printed,
+        "recomputed": recomputed,
+        "verdict": str(verdict),
+        "provenance": provenance,
+        "claims": claims,
+    }
 
 
 def cells(rows: list[dict]) -> pd.DataFrame:

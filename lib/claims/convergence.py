@@ -1,0 +1,86 @@
+"""Claims of section 6: what the field converges on, and who has built it."""
+
+from __future__ import annotations
+
+from lib.claims.decision import Decision, decides
+from lib.data import models
+from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Mla
+from lib.evidence import reports
+from lib.verdict import holds, pending
+
+DATA = "published: data/models"
+ROLES = {"linear": (Kda, GatedDelta), "all-token MLA": (Mla,), "sparse": (Dsa, Csa, Hca)}
+
+
+def designs() -> dict[str, set[str]]:
+    """title -> which of linear, all-token MLA and sparse layers the model has."""
+    return {
+        m.title: {role for role, kinds in ROLES.items() if any(isinstance(x, kinds) for x in m.mechanisms.values())}
+        for m in models().values()
+    }
+
+
+@decides(remark=reports.future_work)
+def future_work(claim, *, remark) -> Decision:
+    return Decision(
+        holds(remark is not None, "" if remark else "no such remark in data/published.yml"),
+        remark or "",
+        f"The report's discussion: {remark}.",
+        "published: Kimi Linear report (arXiv 2510.26692), section 7.1",
+    )
+
+
+@decides(designs=designs)
+def three_way_convergence(claim, *, designs) -> Decision:
+    all_three = [title for title, roles in designs.items() if len(roles) == 3]
+    two = [title for title, roles in designs.items() if {"linear", "sparse"} <= roles]
+    told = f"With linear, sparse and all-token MLA layers: {', '.join(all_three) or 'none'}. With linear and sparse layers: {', '.join(two) or 'none'}."
+    if all_three:
+        return Decision(holds(True), f"{len(all_three)} models", told, DATA)
+    if two:
+        return Decision(
+            holds(False, f"{' and '.join(two)} joins linear and sparse layers and has no all-token layer between them"),
+            f"0 of {len(designs)} models have all three",
+            told,
+            DATA,
+        )
+    return Decision(holds(False, "no model joins linear and sparse layers"), f"0 of {len(designs)} models", told, DATA)
+
+
+@decides()
+def hybrid_keeps_all(claim) -> Decision:
+    return Decision(
+        pending("convergence, trained and costed"),
+        "",
+        "Needs trained models with each pattern and their costs.",
+        "none",
+    )
+
+
+def sparse_with_mtp() -> dict[str, str]:
+    """title -> vendor of the models that select over MLA latents and train multi-token prediction."""
+    return {
+        m.title: m.vendor for m in models().values() if m.mtp and any(isinstance(x, Dsa) for x in m.mechanisms.values())
+    }
+
+
+@decides(found=sparse_with_mtp)
+def only_deepseek_integrates(claim, *, found) -> Decision:
+    others = sorted({vendor for vendor in found.values() if vendor != "DeepSeek"})
+    told = "; ".join(f"{title} ({vendor})" for title, vendor in found.items())
+    return Decision(
+        holds(bool(found) and not others, f"{' and '.join(others)} ship the three together too" if others else ""),
+        f"{len(found)} models",
+        f"Models with an indexer over MLA latents and multi-token prediction: {told}.",
+        DATA,
+    )
+
+
+@decides()
+def fusion_quantified(claim) -> Decision:
+    return Decision(
+        pending("convergence, trained and costed"),
+        "",
+        "Part 2 predicts a fusion of compression, sparsity and linear layers and gives no number for it.",
+        "none",
+    )
