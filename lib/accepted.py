@@ -7,7 +7,6 @@ that reading gives the same double; an empty field is a missing value; everythin
 from __future__ import annotations
 
 import csv
-import io
 import math
 import numbers
 import os
@@ -57,12 +56,14 @@ def _missing(value: object) -> bool:
 
 
 def to_text(table: Table, frame: pd.DataFrame) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(column.name for column in table.columns)
-    for row in frame.itertuples(index=False, name=None):
-        writer.writerow(map(encode, row))
-    return text.getvalue()
+    rows = [[column.name for column in table.columns], *frame.itertuples(index=False, name=None)]
+    return "".join(",".join(map(_field, row)) + "\n" for row in rows)
+
+
+def _field(value: object) -> str:
+    """A cell, quoted where it must be; the csv module would leave a carriage return bare, and read it as a line's end."""
+    text = encode(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def write(table: Table, frame: pd.DataFrame, folder: Path = FOLDER) -> Path:
@@ -93,7 +94,7 @@ def read(table: Table, folder: Path = FOLDER) -> pd.DataFrame | None:
     records = []
     for number, fields in rows:
         if len(fields) != len(heads[1]):
-            last = heads[1][min(len(fields), len(heads[1])) - 1]
+            last = heads[1][min(len(fields), len(heads[1]) - 1)]
             raise MalformedTable(f"{path}, row {number}, column {last!r}: {len(fields)} fields, wanted {len(heads[1])}")
         records.append(
             [

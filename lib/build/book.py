@@ -11,8 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from lib.build import assets
-from lib.build.extension import RECORD
+from lib.build import RECORD, assets, config
 
 JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
 STRICT = ["--all", "-W", "-n", "--keep-going"]
@@ -26,6 +25,9 @@ def build(source: Path, *, verbose: bool = False) -> int:
     """Build the book in `source` from nothing; 0 only if every cell ran and nothing was warned of."""
     source = source.resolve()
     output = source / "_build"
+    if faults := config.faults(source / "_config.yml"):
+        print("\n".join(faults))
+        return 1
     shutil.rmtree(output, ignore_errors=True)
     assets.make(source, output / "assets")
     started = time.monotonic()

@@ -6,16 +6,29 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from lib.build import listing
+import yaml
+from sphinx.util import logging
 
-RECORD = "execution.json"
+from lib.build import RECORD, config, listing
+
+LOGGER = logging.getLogger(__name__)
 
 
 def setup(app) -> dict:
+    app.connect("builder-inited", _check_keys)
     app.connect("html-collect-pages", _listings)
     app.connect("html-page-context", _without_thebe)
     app.connect("build-finished", _record)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _check_keys(app) -> None:
+    """A key that Sphinx does not know would be ignored; a warning makes the build fail."""
+    path = Path(app.srcdir) / "_config.yml"
+    given = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    below = (given.get("sphinx") or {}).get("config") or {}
+    for fault in config.unknown_to_sphinx(below, set(app.config.values)):
+        LOGGER.warning(fault)
 
 
 def _listings(app) -> Iterator[tuple[str, dict, str]]:
