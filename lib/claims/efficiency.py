@@ -138,7 +138,7 @@ def no_dsa_comparison(claim, *, rows) -> Decision:
 def training_tokens(claim, *, counts) -> Decision:
     fits = [what for what, value in counts.items() if printed(claim.printed).interval.contains(value)]
     told = "; ".join(f"{what}: {value / 1e12:.1f}T" for what, value in counts.items())
-    released = [what for what in counts if "released" in what][0]
+    released = next(what for what in counts if "released" in what)
     if released in fits:
         verdict = holds(True)
     elif fits:
