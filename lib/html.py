@@ -77,7 +77,8 @@ def source_place(function) -> tuple[str, int] | None:
     function = inspect.unwrap(getattr(function, "func", function))
     try:
         path = Path(inspect.getsourcefile(function)).resolve().relative_to(ROOT)
-        return path.as_posix(), inspect.getsourcelines(function)[1]
+        # only lib/ is listed in the site
+        return (path.as_posix(), inspect.getsourcelines(function)[1]) if path.parts[0] == "lib" else None
     except (TypeError, ValueError, OSError):
         return None
 

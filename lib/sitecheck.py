@@ -132,7 +132,9 @@ def _one_table(page: Page, shown: ShownTable, schema: Table, site: Path, folder:
         return
     for (row, name), text in shown.cells.items():
         column = next((column for column in schema.columns if column.name == name), None)
-        if column is None or not agrees(text, frame[name].iloc[row], column):
+        if column is None:
+            yield f"{place}, row {row}: shows a column {name!r} that the table has not"
+        elif not agrees(text, frame[name].iloc[row], column):
             yield f"{place}, row {row}, column {name!r}: shows {text!r}, the CSV has {encode(frame[name].iloc[row])!r}"
 
 

@@ -1,0 +1,153 @@
+"""The build's parts: `tables`, what the site serves itself, listings of the code, and how a failure is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lib import accepted
+from lib.build import __main__ as command
+from lib.build import assets, book, listing
+from lib.build import tables as tables_command
+
+
+@pytest.fixture
+def run(tmp_path, number_table, capsys):
+    """Run `tables`; its exit status and what it printed."""
+
+    def call(*, accept=False, schemas=None):
+        schemas = {"X-numbers": number_table} if schemas is None else schemas
+        status = tables_command.check(accept=accept, schemas=schemas, folder=tmp_path)
+        return status, capsys.readouterr().out
+
+    return call
+
+
+def test_a_new_table_is_reported_and_not_written(run, tmp_path):
+    # breaks when a check writes what it checks against
+    status, out = run()
+    assert status == 1 and "all new" in out and "make tables ACCEPT=1" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_accepting_writes_and_the_next_check_agrees(run):
+    assert run(accept=True)[0] == 0
+    assert run() == (0, run()[1]) and "1 tables agree" in run()[1]
+
+
+def test_every_changed_cell_is_printed_old_and_new(run, tmp_path, number_table):
+    run(accept=True)
+    path = tmp_path / "X-numbers.csv"
+    path.write_text(path.read_text().replace("1152", "1024").replace("-0.25", "0.25"))
+    status, out = run()
+    assert status == 1
+    assert "row 'MLA', column 'bytes': 1024" in out and "-> 1152" in out and "column 'share': 0.25 -> -0.25" in out
+    assert "1024" in path.read_text()
+
+
+def test_a_malformed_table_does_not_hide_the_others_and_can_be_accepted(run, tmp_path, number_table, post_table):
+    schemas = {"X-numbers": number_table, "X-post": post_table}
+    run(accept=True, schemas=schemas)
+    (tmp_path / "X-numbers.csv").write_text("row,bytes,share,time\nMLA,many,1,2\n")
+    (tmp_path / "X-post.csv").unlink()
+    status, out = run(schemas=schemas)
+    assert status == 1 and "row 2, column 'bytes': 'many', wanted a number" in out and "X-post.csv" in out
+    assert run(accept=True, schemas=schemas)[0] == 0 == run(schemas=schemas)[0]
+
+
+def test_a_table_that_cannot_be_computed_fails_even_when_accepting(run, number_table, post_table):
+    def broken():
+        raise ZeroDivisionError("no tokens")
+
+    schemas = {"X-broken": type(number_table)("X-broken", "B", "c", broken, number_table.columns), "X-post": post_table}
+    status, out = run(accept=True, schemas=schemas)
+    assert status == 1 and "ZeroDivisionError: no tokens" in out and "X-post.csv" in out
+
+
+def test_a_file_that_no_table_owns_is_reported(run, tmp_path):
+    run(accept=True)
+    (tmp_path / "X-old.csv").touch()
+    status, out = run()
+    assert status == 1 and "X-old.csv: no table has this id" in out
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_only_when_asked_to_write(run, tmp_path, number_table, capsys):
+    accepted.write(number_table, number_table.compute(), tmp_path)
+    taken = tmp_path / "file"
+    taken.touch()
+    status = tables_command.check(accept=True, schemas={"X-numbers": number_table}, folder=taken)
+    out = capsys.readouterr().out
+    assert status == 1 and "cannot write" in out and "Traceback" not in out
+
+
+def test_the_command_line_hands_accept_on(monkeypatch):
+    seen = []
+    monkeypatch.setattr(command.tables, "check", lambda *, accept: seen.append(accept) or 0)
+    assert command.main(["tables"]) == 0 and command.main(["tables", "--accept"]) == 0
+    assert seen == [False, True]
+
+
+# ---- assets
+
+
+def test_the_site_carries_what_it_needs(tmp_path):
+    (tmp_path / "data" / "tables").mkdir(parents=True)
+    (tmp_path / "data" / "tables" / "T-x.csv").write_text("row\nMLA\n")
+    assets.make(tmp_path, tmp_path / "assets")
+    mathjax = (tmp_path / "assets" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
+    assert "3.2.2" in mathjax and (tmp_path / "assets" / "mathjax" / "LICENSE.txt").stat().st_size > 5000
+    assert (tmp_path / "assets" / "data" / "tables" / "T-x.csv").read_text() == "row\nMLA\n"
+    entrance = (tmp_path / "assets" / "index.html").read_text()
+    assert 'lang="en"' in entrance and "<title>" in entrance and 'url=chapters/index.html"' in entrance
+    bundle = (tmp_path / "assets" / "charts" / "vega.js").read_text(encoding="utf-8")
+    # breaks when the bundle's top-level names meet those of Sphinx's scripts
+    assert bundle.startswith("(() => {") and bundle.rstrip().endswith("})();")
+    assert "window.vegaEmbed" in bundle and "import " not in bundle[:200]
+
+
+# ---- listings
+
+
+def test_every_module_is_listed_with_an_anchor_a_line(tmp_path):
+    (tmp_path / "lib" / "deep").mkdir(parents=True)
+    (tmp_path / "lib" / "deep" / "x.py").write_text('"""A <b>."""\n\nvalue = 1\n')
+    pages = {name: context["body"] for name, context, _ in listing.pages(tmp_path)}
+    assert set(pages) == {"source/lib/deep/x", "source/index"}
+    assert 'id="line-3"' in pages["source/lib/deep/x"] and "&lt;b&gt;" in pages["source/lib/deep/x"]
+    assert 'href="lib/deep/x.html"' in pages["source/index"]
+
+
+# ---- how a failure is told
+
+
+def test_a_failing_cell_is_told_with_chapter_cell_and_message(tmp_path, capsys):
+    failure = {
+        "chapter": str(tmp_path / "chapters" / "x.md"),
+        "cell": "show('T-moe')",
+        "message": "TableDrift: a -> b\nhow to accept",
+    }
+    book._tell_failure(tmp_path, failure, [], tmp_path / "build.log")
+    out = capsys.readouterr().out
+    for words in ("chapter  chapters/x.md", "  show('T-moe')", "  TableDrift: a -> b\n  how to accept", "build.log"):
+        assert words in out
+
+
+def test_only_sphinxs_own_complaints_count():
+    # breaks when a kernel's remark on the terminal is taken for a warning of the build
+    assert book.FAULT.search("/a/chapters/x.md:3: WARNING: undefined label") and book.FAULT.search("WARNING: no theme")
+    assert not book.FAULT.search("[IPKernelApp] WARNING | Kernel is running over TCP")
+    assert book.COLOUR.sub("", "\x1b[91mWARNING: x\x1b[39;49;00m") == "WARNING: x"
+
+
+def test_a_misspelt_key_stops_the_build_before_anything_runs(tmp_path, capsys):
+    (tmp_path / "_config.yml").write_text("titel: x")
+    assert book.build(tmp_path) == 1
+    assert "did you mean 'title'" in capsys.readouterr().out and not (tmp_path / "_build").exists()
+
+
+def test_a_build_that_ends_without_a_record_is_no_success(tmp_path):
+    # breaks when a missing record reads as "nothing failed"
+    assert book._read(tmp_path / "execution.json") == {}
+    (tmp_path / "execution.json").write_text(json.dumps({"failure": None}))
+    assert book._read(tmp_path / "execution.json") == {"failure": None}
