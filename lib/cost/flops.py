@@ -14,7 +14,7 @@ import numpy as np
 
 from lib.cost.memory import keys_seen
 from lib.cost.parameters import parameters
-from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Mla, Softmax, Window
+from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Lightning, Mla, Softmax, Window
 from lib.data.model import Model
 
 CHUNK = 64  # tokens a chunk in the linear layers' prefill (Kimi Linear, section 3.1)
@@ -86,6 +86,12 @@ def _(m: Kda, tokens) -> tuple:
 
 
 @decode.register
+def _(m: Lightning, tokens) -> tuple:
+    # decay (1), write (2), read (2) on each of the state's numbers: a delta step without its prediction
+    return _parts(state=5.0 * m.heads * m.key_dim * m.value_dim)
+
+
+@decode.register
 def _(m: Csa, tokens) -> tuple:
     seen = np.minimum(tokens // m.ratio, m.top_k) + keys_seen(tokens, m.window)
     return _parts(attention=4.0 * m.heads * m.head_dim * seen, index=index_flops(m) * (tokens // m.ratio))
@@ -113,6 +119,12 @@ def chunk_flops(key_dim: int, value_dim: int, chunk: int = CHUNK) -> float:
     """A token and head of the chunkwise delta rule: 6 d^2 + 3 C d + C^2 with d^2 = K V and d = (K + V) / 2
     (Kimi Linear, section 6.3, which has K = V = d)."""
     return 6.0 * key_dim * value_dim + 1.5 * chunk * (key_dim + value_dim) + chunk**2
+
+
+def lightning_chunk_flops(key_dim: int, value_dim: int, chunk: int = CHUNK) -> float:
+    """A token and head of chunkwise linear attention without a delta rule: reading and writing the state (4 K V), and
+    the causal half of a chunk's scores and their sum of values (C (K + V))."""
+    return 4.0 * key_dim * value_dim + chunk * (key_dim + value_dim)
 
 
 def causal_pairs(tokens):
@@ -174,6 +186,11 @@ def _(m: GatedDelta, tokens) -> tuple:
 @prefill.register
 def _(m: Kda, tokens) -> tuple:
     return _parts(state=m.heads * chunk_flops(m.key_dim, m.value_dim) * tokens)
+
+
+@prefill.register
+def _(m: Lightning, tokens) -> tuple:
+    return _parts(state=m.heads * lightning_chunk_flops(m.key_dim, m.value_dim) * tokens)
 
 
 @prefill.register

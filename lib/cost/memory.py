@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Mla, Softmax, Window
+from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Lightning, Mla, Softmax, Window
 from lib.data.model import Model, Precision
 
 
@@ -96,6 +96,11 @@ def _(m: Kda, tokens, p: Precision) -> tuple:
     state = m.heads * m.key_dim * m.value_dim
     channels = m.heads * (2 * m.key_dim + m.value_dim)
     return _parts(state=p.of("state").bytes_for(state) + (m.conv - 1) * p.of("conv").bytes_for(channels))
+
+
+@stored.register
+def _(m: Lightning, tokens, p: Precision) -> tuple:
+    return _parts(state=p.of("state").bytes_for(m.heads * m.key_dim * m.value_dim))
 
 
 @stored.register

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import NamedTuple
 
-from lib.data.mechanisms import Csa, Dense, Dsa, GatedDelta, Hca, Kda, Mla, Moe, Softmax, Window
+from lib.data.mechanisms import Csa, Dense, Dsa, GatedDelta, Hca, Kda, Lightning, Mla, Moe, Softmax, Window
 from lib.data.model import Layer, Model
 
 
@@ -86,6 +86,12 @@ def _(m: Kda, hidden: int) -> int:
     gate = hidden * values if m.gate_rank is None else hidden * m.gate_rank + m.gate_rank * values
     projections = hidden * (2 * keys + values + m.heads)  # q, k, v, beta
     return projections + m.conv * (2 * keys + values) + decay + gate + m.value_dim + values * hidden
+
+
+@mixer_parameters.register
+def _(m: Lightning, hidden: int) -> int:
+    keys, values = m.heads * m.key_dim, m.heads * m.value_dim
+    return hidden * (2 * keys + 3 * values) + values  # q, k, v, output gate, output, and the norm before the gate
 
 
 @mixer_parameters.register

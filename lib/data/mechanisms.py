@@ -132,6 +132,17 @@ class Kda(Spec):
     lower_bound: Annotated[float, Field(lt=0)] | None
 
 
+class Lightning(Spec):
+    """Lightning attention (MiniMax-M1): a state that decays by one fixed factor a head; no delta rule, no convolution.
+
+    A gate of full rank weighs the output, as in the released models."""
+
+    type: Literal["lightning"]
+    heads: Size
+    key_dim: Size
+    value_dim: Size
+
+
 class Csa(Spec):
     """DeepSeek V4's compressed sparse attention: entries of `ratio` tokens, `top_k` of them selected, beside a window."""
 
@@ -164,9 +175,11 @@ class Hca(Spec):
 
 
 Mechanism = Annotated[
-    Softmax | Window | Mla | Dsa | GatedDelta | Kda | Csa | Hca,
+    Softmax | Window | Mla | Dsa | GatedDelta | Kda | Lightning | Csa | Hca,
     Field(discriminator="type"),
 ]
+
+Linear = GatedDelta | Kda | Lightning  # the mixers that keep a state of fixed size instead of a cache
 
 
 class Dense(Spec):

@@ -28,9 +28,9 @@ def replace_mixers(model: Model, letters: dict[str, str], *, name: str) -> Model
 
 def all_full(model: Model) -> Model:
     """The twin whose linear layers are all replaced by the model's own full-attention (or sparse) layer."""
-    from lib.data.mechanisms import GatedDelta, Kda
+    from lib.data.mechanisms import Linear
 
-    linear = [letter for letter, mixer in model.mechanisms.items() if isinstance(mixer, Kda | GatedDelta)]
+    linear = [letter for letter, mixer in model.mechanisms.items() if isinstance(mixer, Linear)]
     kept = [letter for letter in model.mechanisms if letter not in linear]
     if not linear or not kept:
         raise ValueError(f"{model.name}: wanted a hybrid, got mechanisms {sorted(model.mechanisms)}")
