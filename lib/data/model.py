@@ -88,10 +88,12 @@ class Residual(Spec):
 
 
 class Sizes(Spec):
-    """Total and active parameters as the vendor prints them ("48B"), None where no figure is published."""
+    """Total and active parameters as the vendor prints them ("48B"), None where no figure is published. `with_mtp`: whether the
+    printed total counts the multi-token-prediction layers."""
 
     total: str | None
     active: str | None
+    with_mtp: bool
 
 
 class Sources(Spec):

@@ -22,7 +22,7 @@ def model_sizes() -> pd.DataFrame:
 
 
 def size_row(m) -> dict:
-    counted = parameters(m)
+    counted = parameters(m, mtp=m.sizes.with_mtp)
     total, active = (printed(text) if text else None for text in (m.sizes.total, m.sizes.active))
     body = counted.active - counted.head
     return {
