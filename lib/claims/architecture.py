@@ -204,24 +204,30 @@ def forget_gate(claim, *, values) -> Decision:
     )
 
 
-def _size(name: str) -> tuple[str, float, float]:
+def _size(name: str) -> tuple[str, float, float, str]:
     m = models()[name]
     counted = g.parameters(m)
-    return m.title, counted.total, counted.active
+    return m.title, counted.total, counted.active, f"{m.sizes.total} / {m.sizes.active}"
 
 
 @decides(k3=lambda: _size("kimi-k3"), small=lambda: _size("kimi-linear-48b-a3b"))
 def kimi3_size(claim, *, k3, small) -> Decision:
-    total, active = (printed(text) for text in claim.printed_text.split(" / "))
-    fits = {title: total.interval.contains(t) and active.interval.contains(a) for title, t, a in (k3, small)}
-    evidence = "; ".join(f"{title}: {count(t)} parameters, {count(a)} active" for title, t, a in (k3, small))
+    """Sizes in names are rounded loosely, so a model has the size when its vendor prints it or its count rounds to it."""
+    fits = {title: claim.printed_text == print_ or _rounds_to(claim.printed_text, t, a) for title, t, a, print_ in (k3, small)}
+    evidence = "; ".join(
+        f"{title}: {count(t)} parameters, {count(a)} active, {print_} by its vendor" for title, t, a, print_ in (k3, small)
+    )
     if fits[k3[0]]:
         verdict = holds(True)
     elif fits[small[0]]:
-        verdict = mixes(f"{total.text} / {active.text} is {small[0]}; {k3[0]} has {count(k3[1])} / {count(k3[2])}")
+        verdict = mixes(f"{claim.printed_text} is {small[0]}; {k3[0]} has {count(k3[1])} / {count(k3[2])}")
     else:
         verdict = holds(False, "neither Kimi model has this size")
     return Decision(verdict, f"{count(k3[1])} / {count(k3[2])}", evidence + ".", FORMULA)
+
+
+def _rounds_to(text: str, total: float, active: float) -> bool:
+    return all(printed(part).interval.contains(value) for part, value in zip(text.split(" / "), (total, active), strict=True))
 
 
 @decides(k3=lambda: g.sparsity(g.kimi_k3()), small=lambda: g.sparsity(g.kimi_linear()))
