@@ -66,12 +66,12 @@ def _field(value: object) -> str:
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
-def write(table: Table, frame: pd.DataFrame, folder: Path = FOLDER) -> Path:
+def write(table: Table, frame: pd.DataFrame, folder: Path | None = None) -> Path:
     """Write the table through a temporary file, so that a kill or a full disk leaves the old one whole."""
-    path = folder / f"{table.id}.csv"
+    path = (folder or FOLDER) / f"{table.id}.csv"
     draft = path.with_name(f".{path.name}.part")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(to_text(table, frame), encoding="utf-8", newline="")
         os.replace(draft, path)
     except OSError as error:
@@ -79,9 +79,9 @@ def write(table: Table, frame: pd.DataFrame, folder: Path = FOLDER) -> Path:
     return path
 
 
-def read(table: Table, folder: Path = FOLDER) -> pd.DataFrame | None:
+def read(table: Table, folder: Path | None = None) -> pd.DataFrame | None:
     """The accepted table, or None when there is none yet."""
-    path = folder / f"{table.id}.csv"
+    path = (folder or FOLDER) / f"{table.id}.csv"
     if not path.exists():
         return None
     lines = _lines(path)
@@ -192,7 +192,7 @@ def _shown(value: object) -> str:
     return repr(encode(value)) if isinstance(value, str) else encode(value) or "(empty)"
 
 
-def check(table: Table, frame: pd.DataFrame, folder: Path = FOLDER, most: int = 20) -> None:
+def check(table: Table, frame: pd.DataFrame, folder: Path | None = None, most: int = 20) -> None:
     """Raise TableDrift, listing the first changes, unless the table is the accepted one."""
     changes = compare(table, frame, read(table, folder))
     if changes:

@@ -16,6 +16,8 @@ from lib.tables.spec import Table
 
 __all__ = ["TableDrift", "claims_table", "glue_numbers", "number", "scoreboard", "show"]
 
+GLUE_PREFIX = "application/papermill.record/"  # myst_nb's mark of an output that is kept but not shown
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -71,15 +73,25 @@ def _number(key: str):
 
 def glue_numbers(chapter: str) -> None:
     """Make every number of the chapter available to its prose as {glue:text}`key`."""
-    from myst_nb import glue  # the package belongs to the extra `book`; tables and numbers do without it
-
     registered = importlib.import_module("lib.numbers").NUMBERS
     keys = [key for key, entry in registered.items() if entry.chapter == chapter]
     if not keys:
         chapters = sorted({entry.chapter for entry in registered.values()})
         raise KeyError(f"chapter {chapter!r}: no number is registered for it, only for {', '.join(chapters)}")
     for key in keys:
-        glue(key, str(number(key)), display=False)
+        _glue(key, str(number(key)))
+
+
+def _glue(key: str, text: str) -> None:
+    """What myst_nb.glue(key, text, display=False) sends; importing it would take each chapter some seconds."""
+    from IPython.display import display  # belongs to the extra `book`; tables and numbers do without it
+
+    # the repr of a text is what a kernel would send, and what the reader of a page gets back without its quotes
+    display(
+        {f"{GLUE_PREFIX}text/plain": repr(text)},
+        raw=True,
+        metadata={"scrapbook": {"name": key, "mime_prefix": GLUE_PREFIX}},
+    )
 
 
 def _claims(frame: pd.DataFrame | None) -> pd.DataFrame:

@@ -29,7 +29,7 @@ LOADS_ELSEWHERE = re.compile(
 SHOWN_NUMBER = re.compile(r"^([+−-]?)([\d,]*)(?:\.(\d+))?(?:e([+-]?\d+))?(%?)$", re.IGNORECASE)
 
 
-def check(site: Path, schemas: Mapping[str, Table] = TABLES, folder: Path = accepted.FOLDER) -> list[str]:
+def check(site: Path, schemas: Mapping[str, Table] = TABLES, folder: Path | None = None) -> list[str]:
     """Every fault of the site, each as `page: what is wrong`."""
     if not site.is_dir():
         return [f"{site}: there is no site; make book"]
@@ -104,7 +104,7 @@ def _anchored(page: Page, fragment: str) -> bool:
     return fragment in page.ids or ("=" in fragment and "claims-table" in page.ids)
 
 
-def _tables(pages: Mapping[str, Page], site: Path, schemas: Mapping[str, Table], folder: Path) -> Iterator[str]:
+def _tables(pages: Mapping[str, Page], site: Path, schemas: Mapping[str, Table], folder: Path | None) -> Iterator[str]:
     shown = [(page, table) for page in pages.values() for table in page.tables]
     counts = Counter(table.id for _, table in shown)
     for name in sorted(schemas.keys() | counts.keys()):
@@ -117,7 +117,7 @@ def _tables(pages: Mapping[str, Page], site: Path, schemas: Mapping[str, Table],
             yield from _one_table(page, table, schemas[table.id], site, folder)
 
 
-def _one_table(page: Page, shown: ShownTable, schema: Table, site: Path, folder: Path) -> Iterator[str]:
+def _one_table(page: Page, shown: ShownTable, schema: Table, site: Path, folder: Path | None) -> Iterator[str]:
     place = f"{page.path}: table {schema.id}"
     links = [link for link in shown.links if link.endswith(f"/{schema.id}.csv")]
     if not links or _target(page.path, links[0], site) is None:

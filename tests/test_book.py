@@ -9,6 +9,7 @@ import sys
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
+import nbformat
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -181,7 +182,7 @@ def test_drift_lists_the_first_twenty_and_how_to_accept(tmp_path):
 def test_show_fails_without_an_accepted_table(monkeypatch, number_table, tmp_path):
     # breaks when a missing file counts as nothing to compare
     monkeypatch.setitem(tables.TABLES, "X-numbers", number_table)
-    monkeypatch.setattr(accepted.check, "__defaults__", (tmp_path, 20))
+    monkeypatch.setattr(accepted, "FOLDER", tmp_path)
     with pytest.raises(TableDrift, match="all new"):
         book.show("X-numbers")
     accepted.write(number_table, number_table.compute(), tmp_path)
@@ -302,18 +303,22 @@ def test_a_number_is_its_text(numbers):
 
 
 def test_glue_reaches_the_prose_without_quotes_or_lost_zeros(numbers, monkeypatch):
-    # breaks when the text is glued as a float (3.1), or with its quotes
-    from IPython.core.formatters import format_display_data
+    # breaks when the text is glued as a float (3.1), with its quotes, or in a form that myst_nb does not read
     from myst_nb.core.variables import format_plain_text
+    from myst_nb.ext.glue import extract_glue_data_cell
 
-    glued = {}
-    monkeypatch.setattr("myst_nb.glue", lambda key, value, display: glued.__setitem__(key, (value, display)))
+    sent = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, raw, metadata: sent.append({"data": data, "metadata": metadata})
+    )
     book.glue_numbers("architecture")
-    assert set(glued) == {"ratio", "quoted"} and not any(display for _, display in glued.values())
-    printed = {
-        key: format_plain_text(format_display_data(value)[0]["text/plain"], "s") for key, (value, _) in glued.items()
+    cell = nbformat.from_dict({"outputs": [{"output_type": "display_data", **output} for output in sent]})
+    glued = {key: output["data"]["text/plain"] for key, output in extract_glue_data_cell(cell)}
+    assert {key: format_plain_text(text, "s") for key, text in glued.items()} == {
+        "ratio": "3.10",
+        "quoted": 'it\'s "so" – 1.8 %',
     }
-    assert printed == {"ratio": "3.10", "quoted": 'it\'s "so" – 1.8 %'}
+    assert cell["outputs"] == [], "the page shows none of them"
 
 
 def test_a_chapter_without_numbers_is_refused(numbers):

@@ -13,12 +13,19 @@ from pathlib import Path
 
 from lib.build import RECORD, assets, config
 
-JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(main())"
+# jsonschema imports a grammar of addresses if it can; that takes seconds, and no key of the book is an address
+JUPYTER_BOOK = """
+import sys
+sys.modules["rfc3987_syntax"] = None
+from jupyter_book.cli.main import main
+sys.exit(main())
+"""
 STRICT = ["--all", "-W", "-n", "--keep-going"]
 STARTED = re.compile(r"^(?P<page>\S.*?\.(?:md|ipynb)): Executing notebook")
 FAULT = re.compile(r"(^|: )(WARNING|ERROR|CRITICAL|SEVERE): ")  # as Sphinx prints them; kernels have other forms
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RULE = "-" * 72
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def build(source: Path, *, verbose: bool = False) -> int:
@@ -38,23 +45,20 @@ def build(source: Path, *, verbose: bool = False) -> int:
         _tell(record["chapters"], output / "html", time.monotonic() - started)
         return 0
     _tell_failure(source, failure, faults, output / "build.log")
+    _tell_stderr(record.get("stderr", {}))
     return status or 1
 
 
 def _run(source: Path, log: Path, verbose: bool) -> tuple[int, list[str]]:
     """Run Jupyter Book, print which chapter it executes, keep the whole log, and return its status and complaints."""
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(source), *STRICT]
-    # a kernel of the reader's own that is also named python3 must not execute the book
-    settings = dict(
-        os.environ, JUPYTER_PREFER_ENV_PATH="1", PYTHONUNBUFFERED="1", PYTHONIOENCODING="utf-8", BOOK_BUILD="1"
-    )
     faults = []
     with (
         log.open("w", encoding="utf-8") as file,
         subprocess.Popen(
             command,
             cwd=source,
-            env=settings,
+            env=_settings(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -72,6 +76,25 @@ def _run(source: Path, log: Path, verbose: bool) -> tuple[int, list[str]]:
             if FAULT.search(line):
                 faults.append(line.rstrip())
     return process.returncode, faults
+
+
+def _tell_stderr(stderr: dict[str, str]) -> None:
+    """Sphinx only says that there was some; the words are what one needs."""
+    for chapter, words in stderr.items():
+        print(f"\nwhat cells of {chapter} wrote to stderr\n{_indented(words)}", flush=True)
+
+
+def _settings() -> dict[str, str]:
+    """The environment of the build: this very checkout's lib, and a kernel that no other of its name replaces."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return dict(
+        os.environ,
+        BOOK_BUILD="1",
+        JUPYTER_PREFER_ENV_PATH="1",
+        PYTHONPATH=os.pathsep.join(paths),
+        PYTHONUNBUFFERED="1",
+        PYTHONIOENCODING="utf-8",
+    )
 
 
 def _name(source: Path, page: str) -> str:
@@ -102,10 +125,17 @@ def _tell_failure(source: Path, failure: dict | None, faults: list[str], log: Pa
         print("\nwarnings, each of which is an error here")
         print("\n".join(f"  {fault.replace(str(source) + os.sep, '')}" for fault in dict.fromkeys(faults)))
     if not failure and not faults:
-        print(
-            "\nJupyter Book's last lines\n" + _indented("\n".join(log.read_text(encoding="utf-8").splitlines()[-15:]))
-        )
+        print(f"\nJupyter Book says\n{_indented(_heart(log.read_text(encoding='utf-8')))}")
     print(f"\nthe whole log: {log}\n{RULE}", flush=True)
+
+
+def _heart(told: str) -> str:
+    """What Sphinx says above its traceback when it could not even begin; else the last lines."""
+    lines = told.splitlines()
+    start = next((place for place, line in enumerate(lines) if line.endswith(" error:")), None)
+    if start is None:
+        return "\n".join(lines[-15:])
+    return "\n".join(lines[start:]).partition("Traceback (most")[0].strip()
 
 
 def _indented(text: str) -> str:

@@ -32,7 +32,7 @@ def _check_keys(app) -> None:
 
 
 def _listings(app) -> Iterator[tuple[str, dict, str]]:
-    return listing.pages()
+    return listing.pages(Path(app.srcdir))
 
 
 def _without_thebe(app, page, template, context, doctree) -> None:
@@ -49,8 +49,9 @@ def _of_thebe(script) -> bool:
 
 def _record(app, exception) -> None:
     """Leave for the build's last lines: seconds a chapter took, and the cell that failed if one did."""
-    record = {"chapters": _seconds(app), "failure": _failure(exception)}
-    path = Path(app.outdir).parent / RECORD
+    folder = Path(app.outdir).parent
+    record = {"chapters": _seconds(app), "failure": _failure(exception), "stderr": _stderr(folder / "jupyter_execute")}
+    path = folder / RECORD
     path.write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 
@@ -59,6 +60,21 @@ def _seconds(app) -> dict[str, float]:
 
     runs = {name: NbMetadataCollector.get_exec_data(app.env, name) for name in sorted(app.env.found_docs)}
     return {name: run["runtime"] for name, run in runs.items() if run and run["runtime"] is not None}
+
+
+def _stderr(executed: Path) -> dict[str, str]:
+    """What the cells of each chapter wrote to stderr; a page never shows it."""
+    found = {}
+    for path in sorted(executed.rglob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", []) if output.get("name") == "stderr"]
+        if outputs:
+            found[path.relative_to(executed).with_suffix("").as_posix()] = "".join(map(_joined, outputs))
+    return found
+
+
+def _joined(output: dict) -> str:
+    return "".join(output["text"])
 
 
 def _failure(exception) -> dict | None:

@@ -10,10 +10,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 
-
-def pages(root: Path = ROOT) -> Iterator[tuple[str, dict, str]]:
+def pages(root: Path) -> Iterator[tuple[str, dict, str]]:
     """Each module as (page name, context, template), as Sphinx collects extra pages; then their index."""
     paths = sorted((root / "lib").rglob("*.py"))
     names = [path.relative_to(root).with_suffix("").as_posix() for path in paths]
