@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lib.attention import checks, dsa, rope, streaming
+from lib.attention import checks, dsa, mla, rope
 from lib.attention.partial import merge, sink
 
 
@@ -29,15 +29,15 @@ def definition_compress(
 ) -> Tensor:
     """Entry by entry, channel by channel: softmax over the tokens of its field, then the sum. As `compress`."""
     overlap, width = _check_compress(values, logits, bias, ratio, overlap)
-    z = logits + bias.repeat(values.shape[1] // ratio + 1, 1)[: values.shape[1]]
+    wide = checks.accumulating(values.dtype)
+    z = logits.to(wide) + bias.to(wide).repeat(values.shape[1] // ratio + 1, 1)[: values.shape[1]]
     entries = []
     for i in range(values.shape[1] // ratio):
         here, before = slice(i * ratio, (i + 1) * ratio), slice((i - 1) * ratio, i * ratio)
         c, w = values[:, here, :width], z[:, here, :width]  # the a-stream: this run
         if overlap and i:
             c, w = torch.cat((values[:, before, width:], c), 1), torch.cat((z[:, before, width:], w), 1)  # b: the last
-        w = torch.softmax(w.to(checks.accumulating(w.dtype)), 1)
-        entries.append((w * c).sum(1).to(values.dtype))
+        entries.append((torch.softmax(w, 1) * c).sum(1).to(values.dtype))
     return torch.stack(entries, 1) if entries else values.new_zeros(len(values), 0, width)
 
 
@@ -59,7 +59,9 @@ def compress(values: Tensor, logits: Tensor, bias: Tensor, *, ratio: int, overla
     return (torch.softmax(z, 2) * c).sum(2).to(values.dtype)
 
 
-def finish(entries: Tensor, weight: Tensor, *, ratio: int, rotary: int = 64, base: float = 160000.0, eps=1e-6) -> Tensor:
+def finish(
+    entries: Tensor, weight: Tensor, *, ratio: int, rotary: int = 64, base: float = 160000.0, eps: float = 1e-6
+) -> Tensor:
     """What a pooled entry goes through before it is cached: RMS norm, then rotary on its last `rotary` dims.
 
     `entries [B, M, V]`, `weight [V]`. Entry j stands at position `j * ratio`, its run's first token.
@@ -129,15 +131,33 @@ def decode(
     `scale` defaults to `V ** -0.5`. DeepSeek-V4 section 2.3.
     """
     scale = _check(q, window, entries, indices, sinks, scale)
-    width = q.shape[-1]
     # keys are values, so that each branch is latent attention with no rotary rest; the two join by their lse
-    near = dsa.mla.decode(q, window, latent_dim=width, scale=scale)
-    if indices is None:
-        far = dsa.mla.decode(q, entries, latent_dim=width, scale=scale)
+    if q.is_cuda:
+        parts = _branches(q, window, entries, indices, scale)
     else:
-        far = dsa.decode(q, entries, indices, latent_dim=width, scale=scale)
-    out, lse = merge([near[0], far[0]], [near[1], far[1]])
+        rows = [_branches_row(q[b], window[b], entries[b], None if indices is None else indices[b], scale)
+                for b in range(len(q))]  # fmt: skip
+        if not rows:
+            return torch.zeros_like(q), q.new_zeros(q.shape[:2], dtype=checks.accumulating(q.dtype))
+        parts = [[torch.stack(x) for x in zip(*branch, strict=True)] for branch in zip(*rows, strict=True)]
+    out, lse = merge([out for out, _ in parts], [lse for _, lse in parts])
     return (out if sinks is None else sink(out, lse, sinks)).to(q.dtype), lse
+
+
+def _branches(q: Tensor, window: Tensor, entries: Tensor, indices: Tensor | None, scale: float) -> list:
+    """The window's and the entries' `(out, lse)`, by the verbs of the latent kernels."""
+    near = mla.decode(q, window, latent_dim=q.shape[-1], scale=scale)
+    if indices is None:
+        return [near, mla.decode(q, entries, latent_dim=q.shape[-1], scale=scale)]
+    return [near, dsa.decode(q, entries, indices, latent_dim=q.shape[-1], scale=scale)]
+
+
+def _branches_row(q: Tensor, window: Tensor, entries: Tensor, indices: Tensor | None, scale: float) -> list:
+    """The same for one sequence, `q [H, V]`, not yet rounded to the inputs' dtype."""
+    near = mla.attend_row(q, window, q.shape[-1], scale)
+    if indices is None:
+        return [near, mla.attend_row(q, entries, q.shape[-1], scale)]
+    return [near, dsa.attend_row(q, entries, indices, q.shape[-1], scale)]
 
 
 def _run_before(runs: Tensor, empty: float) -> Tensor:

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from lib.attention import checks, mla, rope, streaming
+from lib.attention.partial import merge
 
-BLOCK = 1024  # keys a block: 1024 x 128 float32 and its 1024 x 64 scores (0.75 MB) stay in a core's caches
+BLOCK = 2048  # keys a block: 2048 x 128 float32 and its 2048 x 64 scores (1.5 MB) stay in a core's caches
 
 
 def rotate(x: Tensor, positions: Tensor, rotary: int = 64, *, base: float = 10000.0) -> Tensor:
@@ -53,12 +54,20 @@ def _score_row(q: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
     inplace = not streaming.differentiable(q, weights, keys)
     query, weights = q.to(wide).T.contiguous(), weights.to(wide)
 
-    def work(low: int, high: int) -> Tensor:
-        rows = streaming.Widen(keys, wide, min(BLOCK, high - low), inplace)
-        parts = [torch.relu(rows(i, j) @ query) @ weights for i, j in streaming.blocks(low, high, BLOCK)]
-        return torch.cat(parts or [query.new_zeros(0)]).to(keys.dtype)
+    if not inplace:
+        return (torch.relu(keys.to(wide) @ query) @ weights).to(keys.dtype)
+    result = keys.new_empty(len(keys))
 
-    return torch.cat(streaming.in_parts(0, len(keys), work, smallest=8 * BLOCK) if inplace else [work(0, len(keys))])
+    def work(low: int, high: int) -> None:
+        rows = streaming.Widen(keys, wide, min(BLOCK, high - low), inplace)
+        room, sums = query.new_empty(BLOCK, query.shape[1]), query.new_empty(BLOCK)
+        for i, j in streaming.blocks(low, high, BLOCK):
+            n = j - i
+            torch.mm(rows(i, j), query, out=room[:n])  # [n, H]
+            result[i:j] = torch.mv(room[:n].relu_(), weights, out=sums[:n])
+
+    streaming.in_parts(0, len(keys), work, smallest=8 * BLOCK)
+    return result
 
 
 def select(scores: Tensor, n: int, *, valid: Tensor | None = None) -> Tensor:
@@ -113,24 +122,31 @@ def decode(
         from lib.attention.triton import dsa as kernel
 
         return kernel.decode(q, cache, indices, latent_dim=latent_dim, scale=scale)
-    wide, missing = checks.accumulating(q.dtype), indices < 0
-    rows = gather(cache, indices, missing).to(wide)  # [B, N, C + R]
-    scores = torch.bmm(q.to(wide) * scale, rows.transpose(1, 2)).masked_fill(missing[:, None], -torch.inf)  # [B, H, N]
-    if scores.shape[2] == 0:
-        return torch.zeros_like(q[..., :latent_dim]), torch.full_like(scores.sum(-1), -torch.inf)
-    running = streaming.Softmax(scores.shape[:2], latent_dim, scores, inplace=not streaming.differentiable(q, cache))
-    running.fold(scores, rows[..., :latent_dim])
-    out, lse = running.finish()
-    return out.to(q.dtype), lse
+    rows = [attend_row(*row, latent_dim, scale) for row in zip(q, cache, indices, strict=True)]
+    if not rows:
+        return mla.definition(q, cache, latent_dim=latent_dim, scale=scale)
+    return torch.stack([out for out, _ in rows]).to(q.dtype), torch.stack([lse for _, lse in rows])
 
 
-def gather(cache: Tensor, indices: Tensor, missing: Tensor) -> Tensor:
-    """`cache [B, T, ·]` -> the rows `[B, N, ·]` of `indices`, with zeros where `missing`: row 0 may hold anything."""
-    batch = torch.arange(len(cache), device=cache.device)[:, None]
-    if cache.shape[1] == 0:
-        return cache.new_zeros(*indices.shape, cache.shape[-1])
-    rows = cache[batch, indices.clamp(min=0).to(torch.int64)]
-    return rows.masked_fill(missing[..., None], 0) if bool(missing.any()) else rows
+def attend_row(
+    q: Tensor, cache: Tensor, indices: Tensor, latent_dim: int, scale: float
+) -> tuple[Tensor, Tensor]:
+    """One sequence: `q [H, C + R]`, `cache [T, C + R]`, `indices [N]` -> `out [H, C]` not yet rounded, `lse [H]`."""
+    wide = checks.accumulating(q.dtype)
+    inplace = not streaming.differentiable(q, cache)
+    query = (q.to(wide) * scale).T.contiguous()  # [C + R, H]
+    # -1 is dropped, not masked: there is no row that may be read in its place
+    chosen = indices if bool((indices >= 0).all()) else indices[indices >= 0]
+
+    def work(low: int, high: int) -> tuple[Tensor, Tensor]:
+        running = streaming.Softmax((len(q),), latent_dim, query, inplace=inplace)
+        for i, j in streaming.blocks(low, high, mla.BLOCK):
+            c = cache.index_select(0, chosen[i:j]).to(wide)  # [n, C + R]
+            running.fold((c @ query).T, c[:, :latent_dim])
+        return running.finish()
+
+    parts = streaming.in_parts(0, len(chosen), work, smallest=mla.BLOCK) if inplace else [work(0, len(chosen))]
+    return merge([out for out, _ in parts], [lse for _, lse in parts])
 
 
 def _check_index(q: Tensor, weights: Tensor, keys: Tensor) -> None:

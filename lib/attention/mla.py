@@ -96,13 +96,13 @@ def decode(
         from lib.attention.triton import mla as kernel
 
         return kernel.decode(q, cache, latent_dim=latent_dim, scale=scale, lengths=lengths)
-    rows = [_decode_row(q[b], cache[b, :t], latent_dim, scale) for b, t in enumerate(lengths)]
+    rows = [attend_row(q[b], cache[b, :t], latent_dim, scale) for b, t in enumerate(lengths)]
     if not rows:
         return q[..., :latent_dim].clone(), q.new_zeros(q.shape[:2], dtype=checks.accumulating(q.dtype))
     return torch.stack([out for out, _ in rows]).to(q.dtype), torch.stack([lse for _, lse in rows])
 
 
-def _decode_row(q: Tensor, cache: Tensor, latent_dim: int, scale: float) -> tuple[Tensor, Tensor]:
+def attend_row(q: Tensor, cache: Tensor, latent_dim: int, scale: float) -> tuple[Tensor, Tensor]:
     """One sequence: `q [H, C + R]`, `cache [T, C + R]` -> `out [H, C]` not yet rounded, `lse [H]`."""
     wide = checks.accumulating(q.dtype)
     inplace = not streaming.differentiable(q, cache)
@@ -111,9 +111,11 @@ def _decode_row(q: Tensor, cache: Tensor, latent_dim: int, scale: float) -> tupl
     def work(low: int, high: int) -> tuple[Tensor, Tensor]:
         running = streaming.Softmax((len(q),), latent_dim, query, inplace=inplace)
         rows = streaming.Widen(cache, wide, min(BLOCK, high - low), inplace)
+        room = query.new_empty(min(BLOCK, high - low), len(q)) if inplace else None
         for i, j in streaming.blocks(low, high, BLOCK):
             c = rows(i, j)  # [n, C + R]
-            running.fold((c @ query).T, c[:, :latent_dim])  # scores [H, n]
+            scores = torch.mm(c, query, out=None if room is None else room[: j - i])  # [n, H]
+            running.fold(scores.T, c[:, :latent_dim])
         return running.finish()
 
     parts = streaming.in_parts(0, len(cache), work, smallest=8 * BLOCK) if inplace else [work(0, len(cache))]

@@ -121,12 +121,12 @@ def decode(
     if len(q) == 0:
         return q.new_zeros(*q.shape[:2], v.shape[-1]), q.new_zeros(q.shape[:2], dtype=checks.accumulating(q.dtype))
     spans = [(windows.first_key(t - 1, window), t) for t in lengths]
-    rows = [_decode_row(q[b], k[b, i:j], v[b, i:j], scale) for b, (i, j) in enumerate(spans)]
+    rows = [attend_row(q[b], k[b, i:j], v[b, i:j], scale) for b, (i, j) in enumerate(spans)]
     out, lse = torch.stack([out for out, _ in rows]), torch.stack([lse for _, lse in rows])
     return (out if sinks is None else sink(out, lse, sinks)).to(q.dtype), lse
 
 
-def _decode_row(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def attend_row(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """One sequence: `q [H, K]`, `k [S, G, K]`, `v [S, G, V]` -> `out [H, V]` not yet rounded, `lse [H]`."""
     wide, groups = checks.accumulating(q.dtype), k.shape[1]
     inplace = not streaming.differentiable(q, k, v)
