@@ -1,9 +1,9 @@
 """How long one decode step and one prefill take at best, on a system, and which resource says so.
 
-Three times: compute (each part's FLOPs at the rate of its format), memory (bytes over bandwidth), link (bytes over the scale-up
-link). The lower bound is their maximum, everything overlapping; the upper bound is their sum, nothing overlapping. Between the
-two lies a factor of three at most. No efficiency is assumed: `efficiency` (default 1) divides every rate and is the caller's to
-state.
+Three times of the busiest chip: compute (each part's FLOPs at the rate of its format), memory (bytes over bandwidth), link
+(bytes over the scale-up link). The lower bound is their maximum, everything overlapping; the upper bound is their sum,
+nothing overlapping, and at most three times the lower. No efficiency is assumed: `efficiency` (default 1) multiplies every
+rate and is the caller's to state.
 """
 
 from __future__ import annotations
@@ -12,20 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.cost.flops import decode_flops, prefill_flops
+from lib.cost.flops import Flops, decode_flops, prefill_flops
+from lib.cost.links import decode_links, prefill_links
 from lib.cost.memory import read, stored
-from lib.cost.parameters import mixer_parameters, parameters
-from lib.cost.system import System, rate
-from lib.data.mechanisms import Csa, Dsa, GatedDelta, Hca, Kda, Mla, Moe, Softmax, Window
+from lib.cost.parameters import parameters
+from lib.cost.system import System, cache_share, rate
+from lib.cost.weights import dense_bytes, distinct_experts, weight_bytes, weights_held, weights_read
+from lib.data.mechanisms import Linear
 from lib.data.model import Model, Precision
 
-ACTIVATION_BYTES = 2  # bf16 activations cross the links
 BOUNDS = np.array(["compute", "memory", "link"])
 
 
 class Step(NamedTuple):
-    """One step. `flops` and `bytes` are those of the busiest chip; `bound` names the largest of `parts`' three times;
-    `parts` maps part -> seconds for "compute", "memory", "link" and bytes for "weights", "cache", "links"."""
+    """One pass. `flops` and `bytes` are those of the busiest chip; `bound` names the largest of the three times.
+
+    `parts`, all of one shape: seconds of "compute", "memory" and "link"; bytes of "weights" and "cache", whose sum is
+    `bytes`, and "links"; FLOPs of "linear", "attention", "index" and "state", whose sum is `flops`."""
 
     flops: np.ndarray
     bytes: np.ndarray
@@ -35,137 +38,80 @@ class Step(NamedTuple):
     parts: dict[str, np.ndarray]
 
 
-def distinct_experts(experts: int, active: float, tokens):
-    """Expected number of distinct experts that `tokens` tokens use, each choosing `active` of `experts` uniformly:
-    E (1 - (1 - k / E)^b). A router that favours some experts reads fewer, so a measured step can lie below a bound that
-    experts dominate."""
-    return experts * (1 - (1 - active / experts) ** np.asarray(tokens, dtype=float))
-
-
-def dense_bytes(model: Model) -> float:
-    """All weights but routed experts, the input embedding (a lookup) and tables beside the matrices."""
-    counted = parameters(model)
-    return (counted.active - counted.routed_active) * model.precision.of("weights").bits / 8
-
-
-def weight_bytes(model: Model, *, mtp: bool = False) -> float:
-    """All weights as stored, scales of block formats included."""
-    counted = parameters(model, mtp=mtp)
-    fmt = model.precision.of("experts")
-    scales = fmt.scale_bytes / fmt.block if fmt.block else 0.0
-    return (
-        counted.routed * (fmt.bits / 8 + scales)
-        + (counted.total - counted.routed) * model.precision.of("weights").bits / 8
-    )
-
-
-def expert_layer_bytes(model: Model) -> tuple[Moe | None, int, float]:
-    """(mixture, number of layers, bytes of one expert), (None, 0, 0) for a dense model."""
-    for ffn, count in model.ffn_counts:
-        if isinstance(ffn, Moe):
-            values = 3 * (ffn.latent or model.hidden) * ffn.width
-            fmt = model.precision.of("experts")
-            return ffn, count, values * (fmt.bits / 8 + (fmt.scale_bytes / fmt.block if fmt.block else 0.0))
-    return None, 0, 0.0
-
-
-def weights_read(model: Model, system: System, batch) -> np.ndarray:
-    """Bytes of weights that one chip reads in a step of `batch` sequences: its slice of the dense weights once, and its share
-    of the distinct experts that the tokens of an expert group choose."""
-    ffn, layers, expert = expert_layer_bytes(model)
-    dense = dense_bytes(model) / system.tensor
-    if ffn is None:
-        return dense + np.zeros(np.shape(batch))
-    group_tokens = np.asarray(batch) * system.expert_span / system.count
-    return dense + layers * distinct_experts(ffn.experts, ffn.mean_active, group_tokens) * expert / system.expert_span
-
-
-def _copies(mixer, system: System) -> float:
-    """The share of a layer's cache that one chip of a replica holds and reads.
-
-    Latents, compressed entries and index keys serve all heads, so tensor parallel replicates them and only context parallel
-    splits them; key-value heads split up to their number; recurrent states split by heads."""
-    if isinstance(mixer, Mla | Dsa | Csa | Hca):
-        return 1 / system.context
-    if isinstance(mixer, Softmax | Window):
-        return 1 / (min(system.tensor // system.context, mixer.kv_heads) * system.context)
-    return 1 / system.tensor
-
-
-def _cache(model: Model, system: System, context, precision: Precision | None, one_layer, write: bool) -> np.ndarray:
-    tokens, p = np.asarray(context), precision or model.precision
-    total = np.zeros(tokens.shape)
-    for mixer, count in model.mixer_counts:
-        kv, index, state, window = one_layer(mixer, tokens, p)
-        state = state * 2 if write and isinstance(mixer, Kda | GatedDelta) else state  # a step writes its state back
-        total = total + count * _copies(mixer, system) * (kv + index + state + window)
-    return total
+def stored_as(model: Model, precision: Precision | None) -> Model:
+    """`model` with another precision of weights and caches; itself for None."""
+    return model if precision is None else model.model_copy(update={"precision": precision})
 
 
 def cache_read(model: Model, system: System, context, *, precision: Precision | None = None) -> np.ndarray:
-    """Cache bytes that one chip moves in a step for one sequence of its replica, states written back included."""
-    return _cache(model, system, context, precision, read, True)
+    """Cache bytes that one chip moves in a step for one sequence of its replica: what it reads, and the recurrent states
+    once more, as they are written back. The one token that a growing cache gains is left out."""
+    tokens, p = np.asarray(context), precision or model.precision
+    total = np.zeros(tokens.shape)
+    for mixer, count in model.mixer_counts:
+        moved = sum(read(mixer, tokens, p)) * (2 if isinstance(mixer, Linear) else 1)
+        total = total + count * cache_share(mixer, system) * moved
+    return total
 
 
 def cache_held(model: Model, system: System, context, *, precision: Precision | None = None) -> np.ndarray:
     """Cache bytes that one chip keeps for one sequence of its replica."""
-    return _cache(model, system, context, precision, stored, False)
-
-
-def _link_bytes(model: Model, system: System, tokens) -> np.ndarray:
-    """Bytes that one chip sends in a pass over `tokens` tokens of its replica: two ring all-reduces a layer (tensor parallel),
-    dispatch and combine to experts on other chips, and partial outputs of split caches."""
-    hidden = model.hidden * ACTIVATION_BYTES
-    sent = 2 * (system.tensor - 1) / system.tensor * hidden * sum(len(layer.mixers) + 1 for layer in model.layers)
-    ffn, layers, _ = expert_layer_bytes(model)
-    if ffn is not None and system.expert_span > system.tensor:
-        sent += 2 * ffn.mean_active * layers * hidden * (1 - system.tensor / system.expert_span) / system.tensor
-    if system.context > 1:
-        sent += (system.context - 1) / system.context * _partial_outputs(model) / (system.tensor // system.context)
-    return np.asarray(tokens) * sent
-
-
-def _partial_outputs(model: Model) -> float:
-    """Values of all attention layers' outputs, one token, in bf16, with a log-sum-exp in float32 for each head."""
-    total = 0.0
+    tokens, p = np.asarray(context), precision or model.precision
+    total = np.zeros(tokens.shape)
     for mixer, count in model.mixer_counts:
-        if isinstance(mixer, Kda | GatedDelta):
-            continue
-        width = getattr(mixer, "latent", None) or getattr(mixer, "head_dim", None) or getattr(mixer, "value_dim", None)
-        total += count * mixer.heads * (width * ACTIVATION_BYTES + 4)
+        total = total + count * cache_share(mixer, system) * sum(stored(mixer, tokens, p))
     return total
 
 
-def _compute_time(model: Model, system: System, flops, tokens, sequences, efficiency: float) -> tuple:
-    """(seconds, FLOPs) of one chip: `flops` are one sequence's, `tokens` a replica's new tokens, `sequences` its sequences."""
-    chip, p, counted = system.chip, model.precision, parameters(model)
-    routed = 2.0 * counted.routed_active * np.asarray(tokens) * system.data / system.count
-    dense = (flops.linear * sequences - 2.0 * counted.routed_active * np.asarray(tokens)) / system.tensor
-    attention, state = (part * sequences / system.tensor for part in (flops.attention, flops.state))
-    index = flops.index * sequences / system.context  # the published indexers run whole on every chip of a replica
-    seconds = (
-        dense / rate(chip, p.weights)
-        + routed / rate(chip, p.experts)
-        + (attention + state) / rate(chip, "bf16")
-        + index / rate(chip, p.index)
-    ) / efficiency
-    return seconds, dense + routed + attention + state + index
+def _chip_flops(model: Model, system: System, flops: Flops, sequences, tokens, group_tokens) -> dict[str, np.ndarray]:
+    """The busiest chip's FLOPs by part, from one sequence's `flops`: its replica has `sequences` sequences with `tokens` new
+    tokens, its expert group `group_tokens`. "routed" is the experts' part, at another rate than the rest of "linear"."""
+    token_experts = 2.0 * parameters(model).routed_active
+    return {
+        "linear": (flops.linear * sequences - token_experts * tokens) / system.tensor,
+        "routed": token_experts * group_tokens / system.expert_span,
+        "attention": flops.attention * sequences / system.tensor,
+        "index": flops.index * sequences / system.context,  # the published indexers run whole on each chip of a replica
+        "state": flops.state * sequences / system.tensor,
+    }
 
 
-def _bounds(compute, memory, link, flops, moved, parts) -> Step:
-    compute, memory, link, flops, moved = np.broadcast_arrays(compute, memory, link, flops, moved)
-    times = np.stack([compute, memory, link])
-    return Step(
-        flops,
-        moved,
-        times.max(axis=0),
-        times.sum(axis=0),
-        BOUNDS[times.argmax(axis=0)],
-        {"compute": compute, "memory": memory, "link": link} | parts,
+def _compute_seconds(model: Model, system: System, work: dict[str, np.ndarray]) -> np.ndarray:
+    """Attention and state work count at the bf16 rate: caches in a narrower format are widened before they are multiplied."""
+    p, attention = model.precision, work["attention"] + work["state"]
+    rates = {"linear": p.weights, "routed": p.experts, "index": p.index}
+    return attention / rate(system.chip, "bf16") + sum(
+        work[part] / rate(system.chip, fmt) for part, fmt in rates.items()
     )
 
 
-def _check(batch, efficiency: float) -> None:
+def _link_seconds(system: System, links) -> np.ndarray:
+    if not np.any(links):
+        return np.asarray(links, dtype=float)
+    if system.chip.link_bandwidth is None:
+        raise ValueError(
+            f"chip {system.chip.name}: link_bandwidth is unknown, wanted it for {system.count} chips that talk"
+        )
+    return links / system.chip.link_bandwidth
+
+
+def _assemble(model: Model, system: System, work, weights, cache, links, efficiency: float) -> Step:
+    compute = _compute_seconds(model, system, work) / efficiency
+    memory = (weights + cache) / system.chip.memory_bandwidth / efficiency
+    link = _link_seconds(system, links) / efficiency
+    linear = work.pop("routed") + work["linear"]
+    parts = {"compute": compute, "memory": memory, "link": link, "weights": weights, "cache": cache, "links": links}
+    parts |= work | {"linear": linear}
+    parts = dict(zip(parts, np.broadcast_arrays(*parts.values()), strict=True))
+    times = np.stack([parts[name] for name in BOUNDS])
+    flops = sum(parts[name] for name in ("linear", "attention", "index", "state"))
+    moved = parts["weights"] + parts["cache"]
+    return Step(flops, moved, times.max(axis=0), times.sum(axis=0), BOUNDS[times.argmax(axis=0)], parts)
+
+
+def _check(context, batch, efficiency: float) -> None:
+    if np.any(np.asarray(context) < 0):
+        raise ValueError(f"context={context!r}: wanted tokens >= 0")
     if np.any(np.asarray(batch) <= 0):
         raise ValueError(f"batch={batch!r}: wanted sequences > 0")
     if not 0 < efficiency <= 1:
@@ -176,30 +122,30 @@ def decode_step(
     model: Model, system: System, *, context, batch, precision: Precision | None = None, efficiency: float = 1.0
 ) -> Step:
     """One new token for each of `batch` sequences with `context` tokens in the cache, over the whole system. Seconds; arrays
-    broadcast. `batch` is spread evenly over the replicas."""
-    _check(batch, efficiency)
-    sequences = np.asarray(batch, dtype=float) / system.data
-    weights = weights_read(model, system, batch)
-    cache = cache_read(model, system, context, precision=precision) * sequences
-    links = _link_bytes(model, system, sequences)
-    compute, flops = _compute_time(model, system, decode_flops(model, context), sequences, sequences, efficiency)
-    memory = (weights + cache) / system.chip.memory_bandwidth / efficiency
-    link = links / system.chip.link_bandwidth / efficiency if np.any(links) else links
-    return _bounds(compute, memory, link, flops, weights + cache, {"weights": weights, "cache": cache, "links": links})
+    broadcast. Sequences stay whole: the busiest replica has `batch` / `data` of them, rounded up."""
+    _check(context, batch, efficiency)
+    model = stored_as(model, precision)
+    sequences = system.share(batch, system.tensor)
+    cache = cache_read(model, system, context) * sequences
+    flops, group = decode_flops(model, context), system.share(batch, system.expert_span)
+    work = _chip_flops(model, system, flops, sequences, sequences, group)
+    links = decode_links(model, system, sequences)
+    return _assemble(model, system, work, weights_read(model, system, batch), cache, links, efficiency)
 
 
-def prefill_time(model: Model, system: System, *, context, batch=1, efficiency: float = 1.0) -> Step:
-    """A causal prefill of `batch` sequences of `context` tokens, as `decode_step`; weights are read once, caches written once."""
-    _check(batch, efficiency)
-    sequences = np.asarray(batch, dtype=float) / system.data
-    tokens = np.asarray(context, dtype=float) * sequences
-    weights = weights_read(model, system, np.asarray(context, dtype=float) * np.asarray(batch))
+def prefill_time(
+    model: Model, system: System, *, context, batch=1, precision: Precision | None = None, efficiency: float = 1.0
+) -> Step:
+    """A causal prefill of `batch` sequences of `context` tokens, as `decode_step`. Weights are read once, caches written
+    once, activations and re-read keys left out: memory time is a lower bound."""
+    _check(context, batch, efficiency)
+    model, tokens = stored_as(model, precision), np.asarray(context, dtype=float)
+    sequences, group = system.share(batch, system.tensor), system.share(batch, system.expert_span)
+    work = _chip_flops(model, system, prefill_flops(model, context), sequences, tokens * sequences, tokens * group)
+    weights = weights_read(model, system, tokens * np.asarray(batch))
     cache = cache_held(model, system, context) * sequences
-    links = _link_bytes(model, system, tokens)
-    compute, flops = _compute_time(model, system, prefill_flops(model, context), tokens, sequences, efficiency)
-    memory = (weights + cache) / system.chip.memory_bandwidth / efficiency
-    link = links / system.chip.link_bandwidth / efficiency if np.any(links) else links
-    return _bounds(compute, memory, link, flops, weights + cache, {"weights": weights, "cache": cache, "links": links})
+    links = prefill_links(model, system, context, sequences)
+    return _assemble(model, system, work, weights, cache, links, efficiency)
 
 
 __all__ = [
@@ -209,8 +155,9 @@ __all__ = [
     "decode_step",
     "dense_bytes",
     "distinct_experts",
-    "mixer_parameters",
     "prefill_time",
+    "stored_as",
     "weight_bytes",
+    "weights_held",
     "weights_read",
 ]

@@ -18,6 +18,11 @@ class Format:
     pad: int
     source: str
 
+    @property
+    def per_value(self) -> float:
+        """Bytes of one number in a long array, its share of the scales included; padding is left out."""
+        return self.bits / 8 + (self.scale_bytes / self.block if self.block else 0.0)
+
     def bytes_for(self, values: int) -> int:
         """Bytes of a vector of `values` numbers."""
         body = -(-values * self.bits // 8)
