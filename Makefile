@@ -12,7 +12,7 @@ help:
 	@echo 'make tables           recompute every table, print each changed cell (ACCEPT=1 writes them)'
 	@echo 'make check            lint, tests, tables, strict build and checks of the site'
 	@echo 'make lab              open the chapters as notebooks in JupyterLab'
-	@echo 'make bench            run the long tests'
+	@echo 'make bench            run the long tests and benchmarks'
 	@echo 'make clean            remove _build'
 	@echo 'PYTHON=python3.12 chooses another Python (3.11 or newer)'
 

@@ -193,7 +193,8 @@ def tables(options):
 
 
 def bench(options):
-    return python("-m", "pytest", "-m", "long", *options.rest)
+    tests = python("-m", "pytest", "-m", "long", *options.rest)
+    return tests or python("-m", "benchmarks.decode")
 
 
 def check(options):
@@ -283,7 +284,9 @@ def parser():
         "--without-tests", action="store_true", help="when the tests have just been run"
     )
     add(lab, "open the chapters as notebooks in JupyterLab").add_argument("rest", nargs=argparse.REMAINDER)
-    add(bench, "run the long tests: a million tokens, minutes of work").add_argument("rest", nargs=argparse.REMAINDER)
+    add(bench, "run the long tests and benchmarks: a million tokens, minutes of work").add_argument(
+        "rest", nargs=argparse.REMAINDER
+    )
     add(clean, "remove _build").add_argument("--all", action="store_true", help="the virtual environment too")
     add(setup, "make the virtual environment, nothing else")
     return root

@@ -90,7 +90,7 @@ def table(frame: pd.DataFrame) -> str:
 def _controls(frame: pd.DataFrame) -> str:
     """Search and filters; hidden until the script that makes them work shows them."""
     chapters = "".join(
-        f'<option value="{escape(name, quote=True)}">{escape(name)}</option>'
+        f'<option value="{escape(name, quote=True)}">{escape(name.replace("_", " "))}</option>'
         for name in dict.fromkeys(frame["chapter"])
     )
     kinds = "".join(
@@ -116,7 +116,7 @@ def _row(row: dict) -> str:
     origin = f' <span class="provenance">{escape(str(row["provenance"]))}</span>' if row["provenance"] else ""
     cells = [
         f'<th scope="row"><a href="#{name}">{name}</a></th>',
-        f"<td>{chapter}</td>",
+        f"<td>{chapter.replace('_', ' ')}</td>",
         f"<td>{escape(str(row['statement']))}</td>",
         *(f"<td>{escape(str(row[key])) or html.NO_VALUE}</td>" for key in ("printed", "recomputed")),
         f"<td>{html.verdict(str(row['verdict']))}</td>",

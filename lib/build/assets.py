@@ -15,10 +15,10 @@ ENTRANCE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<title>Attention at a million tokens</title>
+<title>Million-token attention</title>
 <meta http-equiv="refresh" content="0; url=chapters/index.html">
 </head>
-<body><p><a href="chapters/index.html">Attention at a million tokens</a></p></body>
+<body><p><a href="chapters/index.html">Million-token attention</a></p></body>
 </html>
 """
 
