@@ -21,7 +21,7 @@ def sum_bytes(model: Model, system: System) -> float:
     """Ring all-reduces of a token's hidden vector over the replica: one after each mixer, one after what follows it.
 
     A chip sends 2 (T - 1) / T of the vector each time; LongCat's mixture is summed with the dense feed-forward beside it."""
-    sums = 2 * sum(len(layer.mixers) for layer in model.layers)
+    sums = 2 * model.num_layers * model.mixers_per_layer
     return 2 * (system.tensor - 1) / system.tensor * model.hidden * ACTIVATION * sums
 
 
