@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lib.claims.convergence import designs
 from lib.cost import decode_flops, parameters, read_bytes, stored_bytes
 from lib.cost.flops import chunk_flops
 from lib.cost.memory import entry_bytes, latent_bytes, stored
-from lib.data import model
+from lib.data import Model, chips, claims, figure, figures, model, models, prices
 from lib.data.variants import all_full
+from lib.evidence import ceilings, money, reports
 from lib.evidence import geometry as g
 from lib.evidence import scaling as s
-from lib.evidence.words import count, percent, ratio, size, tokens
+from lib.evidence.training import compute_where, efficiency_after_shift, shift_that_erases
+from lib.evidence.words import count, dollars, percent, ratio, size, tokens
+from lib.tables import TABLES
+from lib.tables import efficiency as efficiency_tables
 
 K128, M1 = 2**17, 2**20
 
@@ -66,7 +71,7 @@ ARCHITECTURE = {
     "twin_1m": lambda: size(float(stored_bytes(all_full(g.kimi_linear()), M1).total)),
     "saving_limit": lambda: percent(g.asymptotic_saving(g.kimi_linear()), 2),
     "saving_1m": lambda: percent(float(g.cache_saving(g.kimi_linear(), M1)), 2),
-    "break_even": lambda: f"{g.break_even(g.kimi_linear()):,}",
+    "break_even": lambda: f"{g.break_even(g.kimi_linear()):,.0f}",
     "saving_1k": lambda: percent(float(g.cache_saving(g.kimi_linear(), 1024))),
     "compression_k2": lambda: ratio(g.compression(model("kimi-k2")).without_rotary),
     "compression_k2_rotary": lambda: ratio(g.compression(model("kimi-k2")).rotary_in_latent),
@@ -108,4 +113,124 @@ ARCHITECTURE = {
     "prefill_exponent_flash": lambda: f"{s.exponent_to_1m(s.prefill_work(g.v4_flash())):.2f}",
 }
 
-NUMBERS: dict[str, Number] = {key: Number("architecture", compute) for key, compute in ARCHITECTURE.items()}
+INDEX = {
+    "index_size": lambda: claims()["C-11"].printed_text,
+    "index_k3_total": ARCHITECTURE["k3_total"],
+    "index_k3_active": ARCHITECTURE["k3_active"],
+    "index_mla_share": lambda: percent(s.prefill_share(g.kimi_linear(), "attention"), 0),
+    "index_indexer_share": lambda: percent(s.prefill_share(g.v32(), "index"), 0),
+    "index_until_hybrid": ARCHITECTURE["prefill_until_small"],
+    "index_until_sparse": ARCHITECTURE["prefill_until_v32"],
+    "index_flash_per_token": ARCHITECTURE["v4_per_token"],
+    "index_v32_per_token": ARCHITECTURE["dsa_per_token"],
+    "index_k3_per_token": lambda: f"{g.bytes_per_token(g.kimi_k3()):,.0f}",
+    "index_k3_share": lambda: percent(money.log_share("kimi")),
+    "index_v4_share": lambda: percent(money.log_share("deepseek")),
+    "index_share_low": lambda: percent(min(money.shares_by_price().values()), 0),
+    "index_share_high": lambda: percent(max(money.shares_by_price().values()), 0),
+}
+
+
+def _rho(compute: float, shift: float = 0.0) -> str:
+    return f"{float(efficiency_after_shift(*reports.scaling_fits(), compute, shift)):.2f}"
+
+
+def _middle_compute() -> float:
+    tested = reports.tested_compute()
+    return (tested.low * tested.high) ** 0.5
+
+
+EFFICIENCY = {
+    "cache_limit": lambda: f"{efficiency_tables.cache_limit():.2f}",
+    "twin_ms": lambda: f"{1e3 * reports.twin_step_at_1m():.2f} ms",
+    "hybrid_ms": lambda: f"{1e3 * figure('kl-fig7b-kl').points()[M1]:.2f} ms",
+    "ratio_single": lambda: f"{reports.single_stream_ratios()[M1].middle:.2f}",
+    "ratio_single_128k": lambda: f"{reports.single_stream_ratios()[K128].middle:.2f}",
+    "ratio_single_4k": lambda: f"{reports.single_stream_ratios()[4096].middle:.2f}",
+    "large_4k": lambda: f"{1e3 * figure('kl-fig1b-kl').points()[4096.0]:.2f} ms",
+    "ratio_large": lambda: f"{reports.large_batch_ratios()[M1].middle:.2f}",
+    "rho_high": lambda: _rho(reports.tested_compute().low),
+    "rho_low": lambda: _rho(reports.tested_compute().high),
+    "rho_at": lambda: f"{compute_where(*reports.scaling_fits(), 1.16):.1f}",
+    "loss_gap": lambda: f"{shift_that_erases(*reports.scaling_fits(), _middle_compute()):.3f}",
+    "rho_worse": lambda: _rho(_middle_compute(), 0.01),
+    "rho_better": lambda: _rho(_middle_compute(), -0.01),
+}
+
+DEPLOYMENT = {
+    "state_read": lambda: size(float(read_bytes(g.kimi_linear(), M1).state)),
+    "latents_read": lambda: size(float(read_bytes(g.kimi_linear(), M1).kv)),
+    "state_share": lambda: percent(
+        float(read_bytes(g.kimi_linear(), M1).state / read_bytes(g.kimi_linear(), M1).total), 2
+    ),
+    "log_mean": lambda: f"{money.mean_prompt():,.0f}",
+    "log_max_day": lambda: f"{money.largest_daily_mean():,.0f}",
+}
+
+
+def _session(price_id: str) -> str:
+    return dollars(money.growing_session(money.rates_of(prices()[price_id])).total)
+
+
+MEMORY_ECONOMY = {
+    "log_hits": lambda: f"{money.usage_log().hit:,.0f}",
+    "log_misses": lambda: f"{money.usage_log().miss:,.0f}",
+    "log_output": lambda: f"{money.usage_log().output:,.0f}",
+    "log_ratio": lambda: f"{money.usage_log().hit / money.usage_log().computed:.2f}",
+    "kimi_share": INDEX["index_k3_share"],
+    "deepseek_share": INDEX["index_v4_share"],
+    "share_low": INDEX["index_share_low"],
+    "share_high": INDEX["index_share_high"],
+    "session_rounds": lambda: f"{money.growing_session().rounds}",
+    "session_hits": lambda: f"{money.growing_session().hits / 1e6:,.0f} million",
+    "session_kimi": lambda: _session("k3-2026-07"),
+    "session_deepseek": lambda: _session("v4-pro-2026-05"),
+    "v32_fetch": lambda: size(float(read_bytes(g.v32(), M1).kv)),
+    "v32_index": lambda: size(float(read_bytes(g.v32(), M1).index)),
+    "kl_state": DEPLOYMENT["state_read"],
+    "kl_latents": DEPLOYMENT["latents_read"],
+}
+
+
+def _glm() -> Model:
+    return model("glm-5.3-flash")
+
+
+CONVERGENCE = {
+    "glm_layers": lambda: g.mixer_words(_glm()).replace(" + ", " and ") + " layers",
+    "glm_per_token": lambda: f"{g.bytes_per_token(_glm()):,.0f}",
+    "glm_index_share": lambda: percent(
+        float(stored_bytes(_glm(), M1).index / (stored_bytes(_glm(), M1).index + stored_bytes(_glm(), M1).kv))
+    ),
+    "designs_count": lambda: f"{len(designs())}",
+    "designs_two": lambda: _some(sum({"linear", "sparse"} <= roles for roles in designs().values())),
+    "designs_three": lambda: _some(sum(len(roles) == 3 for roles in designs().values())),
+}
+
+
+def _some(number: int) -> str:
+    return ("none", "one", "two", "three", "four", "five")[number] if number < 6 else str(number)
+
+
+CEILING = {
+    "k3_chips": lambda: f"{ceilings.smallest_node(g.kimi_k3()).count}",
+    "k3_memory": lambda: tokens(ceilings.ceilings(g.kimi_k3(), 5e5).memory),
+    "k3_latency": lambda: tokens(ceilings.ceilings(g.kimi_k3(), 5e5).latency),
+    "k3_sequences": lambda: _some(ceilings.ceilings(g.kimi_k3(), 5e5).sequences),
+}
+
+REPRODUCE = {
+    "models_count": lambda: f"{len(models())}",
+    "chips_count": lambda: f"{len(chips())}",
+    "prices_count": lambda: f"{len(prices())}",
+    "published_count": lambda: f"{len(figures())}",
+    "tables_count": lambda: f"{len(TABLES)}",
+}
+
+CHAPTERS = {
+    "architecture": ARCHITECTURE, "index": INDEX, "efficiency": EFFICIENCY, "deployment": DEPLOYMENT, "memory_economy": MEMORY_ECONOMY,
+    "convergence": CONVERGENCE, "ceiling": CEILING, "reproduce": REPRODUCE,
+}  # fmt: skip
+NUMBERS: dict[str, Number] = {
+    key: Number(chapter, compute) for chapter, group in CHAPTERS.items() for key, compute in group.items()
+}

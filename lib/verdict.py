@@ -166,7 +166,14 @@ def compare(recomputed: float | Interval, figure: Printed | str, because: str = 
         return Verdict(Kind.HOLDS, because)
     if allowed.overlaps(value):
         return Verdict(Kind.ROUNDING, because)
-    return Verdict(Kind.FAILS, because or f"recomputed {value.middle:.4g}, printed {figure.text}")
+    return Verdict(Kind.FAILS, because or f"recomputed {_in_unit_of(value.middle, figure)}, printed {figure.text}")
+
+
+def _in_unit_of(value: float, figure: Printed) -> str:
+    """`value` with the suffix that the figure was printed with, one digit finer."""
+    match = _NUMBER.match(figure.text) or _RANGE.match(figure.text)
+    suffix = match["suffix"] or "" if match else ""
+    return f"{value / SUFFIXES[suffix]:.4g}{' %' if suffix == '%' else suffix}"
 
 
 def holds(truth: bool, because: str = "") -> Verdict:

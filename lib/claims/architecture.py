@@ -213,9 +213,13 @@ def _size(name: str) -> tuple[str, float, float, str]:
 @decides(k3=lambda: _size("kimi-k3"), small=lambda: _size("kimi-linear-48b-a3b"))
 def kimi3_size(claim, *, k3, small) -> Decision:
     """Sizes in names are rounded loosely, so a model has the size when its vendor prints it or its count rounds to it."""
-    fits = {title: claim.printed_text == print_ or _rounds_to(claim.printed_text, t, a) for title, t, a, print_ in (k3, small)}
+    fits = {
+        title: claim.printed_text == print_ or _rounds_to(claim.printed_text, t, a)
+        for title, t, a, print_ in (k3, small)
+    }
     evidence = "; ".join(
-        f"{title}: {count(t)} parameters, {count(a)} active, {print_} by its vendor" for title, t, a, print_ in (k3, small)
+        f"{title}: {count(t)} parameters, {count(a)} active, {print_} by its vendor"
+        for title, t, a, print_ in (k3, small)
     )
     if fits[k3[0]]:
         verdict = holds(True)
@@ -227,7 +231,9 @@ def kimi3_size(claim, *, k3, small) -> Decision:
 
 
 def _rounds_to(text: str, total: float, active: float) -> bool:
-    return all(printed(part).interval.contains(value) for part, value in zip(text.split(" / "), (total, active), strict=True))
+    return all(
+        printed(part).interval.contains(value) for part, value in zip(text.split(" / "), (total, active), strict=True)
+    )
 
 
 @decides(k3=lambda: g.sparsity(g.kimi_k3()), small=lambda: g.sparsity(g.kimi_linear()))

@@ -20,14 +20,12 @@ def advertised_million(claim, *, contexts) -> Decision:
     short = [title for title, context in contexts.items() if context < 10**6]
     told = "; ".join(f"{title}: {tokens(context)}" for title, context in contexts.items())
     verdict = (
-        holds(True)
-        if not short
-        else only_if(f"the service of {' and '.join(short)} goes beyond the released configuration")
+        holds(True) if not short else only_if(f"the service of {' and '.join(short)} goes beyond the configuration")
     )
     return Decision(
         verdict,
-        f"{len(contexts) - len(short)} of {len(contexts)} configurations",
-        f"Positions in the released configurations: {told}.",
+        f"{len(contexts) - len(short)} of {len(contexts)} models",
+        f"Contexts as configured or served: {told}.",
         "published: data/models, context",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lib.claims.decision import Decision, decides
 from lib.cost import stored_bytes
-from lib.cost.step import weight_bytes
+from lib.cost.weights import weight_bytes
 from lib.data import chip, model
 from lib.data.variants import all_full
 from lib.evidence import geometry as g

@@ -9,7 +9,7 @@ from lib.cost.bill import even_hit_price, storage_share
 from lib.data import model
 from lib.data.variants import all_full
 from lib.evidence import geometry as g
-from lib.evidence import money
+from lib.evidence import money, reports, tiers
 from lib.evidence import scaling as s
 from lib.evidence.words import dollars, percent, seconds, size
 from lib.verdict import Interval, Kind, compare, holds, only_if, printed
@@ -133,7 +133,7 @@ def session_price(claim, *, reading, session) -> Decision:
     return Decision(holds(False, f"one reading is {dollars(reading)}"), dollars(reading), told, BILL)
 
 
-@decides(cells=money.tier_checks)
+@decides(cells=tiers.tier_checks)
 def tier_figures(claim, *, cells) -> Decision:
     wrong = [name for name, ok in cells.items() if not ok]
     evidence = "; ".join(f"{name}: {'within' if ok else 'outside'} the sourced range" for name, ok in cells.items())
@@ -148,7 +148,7 @@ def tier_figures(claim, *, cells) -> Decision:
     )
 
 
-@decides(systems=lambda: money.offload_systems())
+@decides(systems=reports.offload_systems)
 def index_in_hbm(claim, *, systems) -> Decision:
     return Decision(
         holds(bool(systems), "" if systems else "no system in data/published.yml does so"),
@@ -160,8 +160,8 @@ def index_in_hbm(claim, *, systems) -> Decision:
 
 @decides(
     fetched=lambda: float(read_bytes(g.v32(), MILLION).kv),
-    naive=lambda: money.gather_rate("naive"),
-    kernel=lambda: money.gather_rate("kernel"),
+    naive=lambda: reports.gather_rate("naive"),
+    kernel=lambda: reports.gather_rate("kernel"),
 )
 def random_access_tolerable(claim, *, fetched, naive, kernel) -> Decision:
     slow, fast = fetched / naive, fetched / kernel

@@ -20,14 +20,19 @@ def exponent(cost: Callable, context, *, step: float = 2.0):
 def near_linear_until(
     cost: Callable, *, limit: float = NEAR_LINEAR, low: float = 2.0**10, high: float = 2.0**24
 ) -> float:
-    """The context at which the local exponent passes `limit`, by bisection in the logarithm; `high` if it never does there.
+    """The last context at which the local exponent is within `limit`: beyond it growth is no longer near linear. `high` if it
+    still is there, `low` if it nowhere is.
 
-    Wants an exponent that rises with context, as that of a sum of a linear and a quadratic term does."""
-    if exponent(cost, high) <= limit:
-        return high
-    if exponent(cost, low) > limit:
+    The exponent need not rise steadily (a sparse core is quadratic up to its top-k and flat after), so a grid of eight
+    points an octave finds the last crossing, and bisection in the logarithm refines it."""
+    grid = np.geomspace(low, high, 8 * round(np.log2(high / low)) + 1)
+    inside = np.flatnonzero(exponent(cost, grid) <= limit)
+    if not inside.size:
         return low
-    for _ in range(60):
+    if inside[-1] == grid.size - 1:
+        return high
+    low, high = float(grid[inside[-1]]), float(grid[inside[-1] + 1])
+    for _ in range(50):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if exponent(cost, middle) <= limit else (low, middle)
-    return (low * high) ** 0.5
+    return low

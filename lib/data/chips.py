@@ -82,7 +82,9 @@ class Chip(Spec):
 
     @model_validator(mode="after")
     def _complete(self):
-        if not self.measured and (self.memory_bytes is None or self.memory_bandwidth is None or self.flops.bf16 is None):
+        if not self.measured and (
+            self.memory_bytes is None or self.memory_bandwidth is None or self.flops.bf16 is None
+        ):
             raise ValueError("memory_bytes, memory_bandwidth, flops.bf16: wanted figures, or measured: true")
         return self
 

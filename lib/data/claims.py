@@ -57,7 +57,11 @@ def load_claims(path: Path) -> dict[str, ClaimSpec]:
 
 
 def _check_numbering(path: Path, ids: list[str]) -> None:
-    wanted = [f"{letter}-{n:02d}" if letter == "C" else f"{letter}-{n}" for letter in "CP" for n in range(FIRST[letter], LAST[letter] + 1)]
+    wanted = [
+        f"{letter}-{n:02d}" if letter == "C" else f"{letter}-{n}"
+        for letter in "CP"
+        for n in range(FIRST[letter], LAST[letter] + 1)
+    ]
     if missing := [name for name in wanted if name not in ids]:
         raise DataError(f"{path}: claim {missing[0]} is missing, wanted C-01 to C-58 and P-1 to P-4")
     if extra := [name for name in ids if name not in wanted]:

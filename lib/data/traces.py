@@ -110,10 +110,25 @@ class PerMillion(Spec):
 
 
 class AuthorPrices(Spec):
+    """Dollars that the author multiplied, and the CNY list from which he converted Kimi's, roundly."""
+
     source: Source
     deepseek: PerMillion
+    kimi: PerMillion
     kimi_cny: PerMillion
     cny_per_dollar: Positive
+
+    @model_validator(mode="after")
+    def _converted(self):
+        for kind in ("hit", "miss", "output"):
+            cny, dollars = getattr(self.kimi_cny, kind), getattr(self.kimi, kind)
+            if (
+                abs(cny / self.cny_per_dollar / dollars - 1) > 0.01
+            ):  # the author rounded 0.2778 to 0.28 and 13.89 to 13.90
+                raise ValueError(
+                    f"kimi.{kind}={dollars}: wanted kimi_cny.{kind} / cny_per_dollar = {cny / self.cny_per_dollar:.4f} within 1 %"
+                )
+        return self
 
 
 class StorageRow(_Printed):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lib.cost.capacity import ceiling, max_batch, weights_held
+from lib.cost.capacity import ceiling, max_batch
 from lib.cost.flops import decode_flops
 from lib.cost.system import System
+from lib.cost.weights import weights_held
 from lib.data import Model, chip
 
 MILLION = 2**20

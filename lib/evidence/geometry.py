@@ -98,9 +98,9 @@ def state_layer_bytes(m: Model) -> float:
     return stored(_linear_layer(m), 0, m.precision)[2]
 
 
-def break_even(m: Model) -> int:
-    """The least context at which a linear layer's fixed bytes are no more than the latents of the layer it replaces."""
-    return int(np.ceil(state_layer_bytes(m) / latent_bytes(latent_attention(m), m.precision)))
+def break_even(m: Model) -> float:
+    """The context, in tokens, at which a linear layer's fixed bytes equal the latents of the layer that it replaces."""
+    return state_layer_bytes(m) / latent_bytes(latent_attention(m), m.precision)
 
 
 def state_bytes(m: Model) -> float:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lib.tables.architecture import ARCHITECTURE
+from lib.tables.economy import ECONOMY
+from lib.tables.efficiency import EFFICIENCY
+from lib.tables.post_architecture import POST_ARCHITECTURE
+from lib.tables.post_economy import POST_ECONOMY
 from lib.tables.spec import Column, Table
 
-TABLES: dict[str, Table] = {}
+TABLES: dict[str, Table] = {
+    table.id: table for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY) for table in group
+}
 
 __all__ = ["TABLES", "Column", "Table", "compute", "table"]
 
 
 def table(name: str) -> Table:
+    """The schema of one table; KeyError lists the ids there are."""
     if name not in TABLES:
         raise KeyError(f"table {name!r}: wanted one of {', '.join(sorted(TABLES))}")
     return TABLES[name]

@@ -177,8 +177,16 @@ def _figures() -> list[tuple[str, str, dict[str, float]]]:
     everyone = list(models().values())
     hybrids = {m.title: g.linear_share(m) for m in everyone if g.linear_share(m)[0]}
     return [
-        ("48B", "parameters in total, as vendors print them", {m.title: printed(m.sizes.total).value for m in everyone if m.sizes.total}),
-        ("3B", "active parameters, as vendors print them", {m.title: printed(m.sizes.active).value for m in everyone if m.sizes.active}),
+        (
+            "48B",
+            "parameters in total, as vendors print them",
+            {m.title: printed(m.sizes.total).value for m in everyone if m.sizes.total},
+        ),
+        (
+            "3B",
+            "active parameters, as vendors print them",
+            {m.title: printed(m.sizes.active).value for m in everyone if m.sizes.active},
+        ),
         ("1.8 %", "share of routed experts", {m.title: g.sparsity(m).experts for m in g.moe_models()}),
         ("1.8 %", "share of all parameters", {m.title: g.sparsity(m).everything for m in g.moe_models()}),
         (
