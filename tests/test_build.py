@@ -8,7 +8,7 @@ import pytest
 
 from lib import accepted
 from lib.build import __main__ as command
-from lib.build import assets, book, listing
+from lib.build import assets, book, imprint, listing
 from lib.build import tables as tables_command
 
 
@@ -151,3 +151,20 @@ def test_a_build_that_ends_without_a_record_is_no_success(tmp_path):
     assert book._read(tmp_path / "execution.json") == {}
     (tmp_path / "execution.json").write_text(json.dumps({"failure": None}))
     assert book._read(tmp_path / "execution.json") == {"failure": None}
+
+
+# ---- what a page says about itself
+
+
+def test_the_footer_names_commit_and_versions_and_no_date(tmp_path):
+    # breaks when a footer differs between two builds of one commit
+    assert imprint.footer(tmp_path) == imprint.footer(tmp_path)
+    assert "torch 2." in imprint.footer(tmp_path) and "commit" not in imprint.footer(tmp_path), "no checkout, no commit"
+
+
+def test_tags_are_escaped_and_an_unknown_address_is_left_out():
+    made = imprint.tags('A "title"', "a < b", "The book")
+    assert 'content="A &quot;title&quot;"' in made and 'content="a &lt; b"' in made and "og:url" not in made
+    assert 'property="og:url" content="https://example.org/x.html"' in imprint.tags(
+        "t", "d", "b", "https://example.org/x.html"
+    )

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import yaml
 from sphinx.util import logging
 
-from lib.build import RECORD, config, listing
+from lib.build import RECORD, config, imprint, listing
 
 LOGGER = logging.getLogger(__name__)
 
 
 def setup(app) -> dict:
+    app.connect("config-inited", _sign)
     app.connect("builder-inited", _check_keys)
     app.connect("html-collect-pages", _listings)
     app.connect("html-page-context", _without_thebe)
+    app.connect("html-page-context", _describe)
     app.connect("build-finished", _record)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _sign(app, configuration) -> None:
+    configuration.html_theme_options["extra_footer"] = imprint.footer(Path(app.srcdir))
+
+
+def _describe(app, page, template, context, doctree) -> None:
+    if doctree is None:
+        return
+    title = re.sub(r"<[^>]+>", "", unescape(context.get("title", "")))
+    base = app.config.html_baseurl
+    address = f"{base.rstrip('/')}/{page}.html" if base else ""
+    context["metatags"] = context.get("metatags", "") + imprint.tags(
+        title, imprint.description(doctree), app.config.html_title, address
+    )
 
 
 def _check_keys(app) -> None:
