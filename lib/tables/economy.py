@@ -43,8 +43,15 @@ def fits() -> pd.DataFrame:
 def fit_row(m) -> dict:
     system = c.smallest_node(m)
     at = max_batch(m, system, context=np.array([K128, M1]))
-    return {"model": m.title, "advertised": tokens(m.context), "chips": system.count, "seq_128k": int(at[0]), "seq_1m": int(at[1]),
-            "one_1m": float(stored_bytes(m, M1).total) / 2**30, "split_1m": int(max_batch(m, _split(system), context=M1))}  # fmt: skip
+    return {
+        "model": m.title,
+        "advertised": tokens(m.context),
+        "chips": system.count,
+        "seq_128k": int(at[0]),
+        "seq_1m": int(at[1]),
+        "split_1m": int(max_batch(m, _split(system), context=M1)),
+        "one_1m": float(stored_bytes(m, M1).total) / 2**30,
+    }
 
 
 def _split(system):
