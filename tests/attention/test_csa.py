@@ -194,19 +194,19 @@ def test_bad_arguments():
     """Breaks when a check is removed."""
     values, logits, bias = pool_inputs(1, 8, 3, 4, 2)
     for change, message in [
-        (dict(bias=bias[:3]), r"bias: got shape \(3, 6\), wanted \[4, V\]"),
-        (dict(logits=logits[:, :7]), "logits: got shape"),
-        (dict(ratio=0), "ratio: got 0"),
-        (dict(values=values[..., :5], logits=logits[..., :5], bias=bias[..., :5]), "values: got 5"),
+        ({"bias": bias[:3]}, r"bias: got shape \(3, 6\), wanted \[4, V\]"),
+        ({"logits": logits[:, :7]}, "logits: got shape"),
+        ({"ratio": 0}, "ratio: got 0"),
+        ({"values": values[..., :5], "logits": logits[..., :5], "bias": bias[..., :5]}, "values: got 5"),
     ]:
         with pytest.raises(ValueError, match=message):
             csa.compress(**{"values": values, "logits": logits, "bias": bias, "ratio": 4, **change})
     q, window, entries, indices = decode_inputs(2, 3, 8, 5, 12, 4)
     for change, message in [
-        (dict(indices=indices + 12), "indices: got indices from"),
-        (dict(sinks=torch.zeros(2)), "sinks: got shape"),
-        (dict(window=window[..., :7]), "window: got shape .* V=8"),
-        (dict(entries=entries.float()), "entries: got torch.float32"),
+        ({"indices": indices + 12}, "indices: got indices from"),
+        ({"sinks": torch.zeros(2)}, "sinks: got shape"),
+        ({"window": window[..., :7]}, "window: got shape .* V=8"),
+        ({"entries": entries.float()}, "entries: got torch.float32"),
     ]:
         with pytest.raises(ValueError, match=message):
             csa.decode(**{"q": q, "window": window, "entries": entries, "indices": indices, **change})

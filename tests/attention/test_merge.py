@@ -1,9 +1,10 @@
+import itertools
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lib.attention
 from lib.attention import merge, softmax, streaming
 from tests.attention.agreement import DTYPES, agree, agree_all, normal
 
@@ -14,7 +15,7 @@ def test_any_split_of_the_keys_is_one_softmax(edges):
     """Cuts anywhere, empty parts too. Breaks when weights are not exp(lse_p - lse), or an empty part makes NaN."""
     q, k, v = normal(2, 4, 5), normal(2, 20, 2, 5), normal(2, 20, 2, 3)
     cuts = [0, *sorted(edges), 20]
-    parts = [softmax.decode(q, k[:, i:j], v[:, i:j]) for i, j in zip(cuts, cuts[1:], strict=False)]
+    parts = [softmax.decode(q, k[:, i:j], v[:, i:j]) for i, j in itertools.pairwise(cuts)]
     agree_all(merge([out for out, _ in parts], [lse for _, lse in parts]), softmax.decode(q, k, v))
 
 
@@ -63,7 +64,7 @@ def test_bad_parts(outs, lses):
 
 def test_merge_stays_the_function_whatever_is_imported():
     """Breaks when a module of the same name takes its place."""
-    import lib.attention.mla  # noqa: F401
+    import lib.attention.mla
 
     assert callable(lib.attention.merge)
 

@@ -129,11 +129,11 @@ def test_bad_arguments():
     """Breaks when a check is removed."""
     q, cache = inputs(2, 5, 3, 4, 2)
     for change, message in [
-        (dict(q=q[0]), r"q: got shape \(3, 6\), wanted \[B, H, C\+R\]"),
-        (dict(cache=cache[..., :5]), r"cache: got shape .* C\+R=6"),
-        (dict(cache=cache.float()), "cache: got torch.float32"),
-        (dict(latent_dim=7), "latent_dim: got 7"),
-        (dict(lengths=torch.tensor([1, 6])), "lengths: got indices from 1 to 6"),
+        ({"q": q[0]}, r"q: got shape \(3, 6\), wanted \[B, H, C\+R\]"),
+        ({"cache": cache[..., :5]}, r"cache: got shape .* C\+R=6"),
+        ({"cache": cache.float()}, "cache: got torch.float32"),
+        ({"latent_dim": 7}, "latent_dim: got 7"),
+        ({"lengths": torch.tensor([1, 6])}, "lengths: got indices from 1 to 6"),
     ]:
         with pytest.raises(ValueError, match=message):
             mla.decode(**{"q": q, "cache": cache, "latent_dim": 4, **change})

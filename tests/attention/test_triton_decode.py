@@ -10,11 +10,11 @@ if not CUDA:
     os.environ["TRITON_INTERPRET"] = "1"  # read when the kernels are decorated, at the import below
 pytest.importorskip("triton", reason="triton is not installed: these kernels cannot run, not even interpreted")
 
-from lib.attention import dsa, mla, softmax
-from lib.attention.triton import dsa as dsa_kernel
-from lib.attention.triton import mla as mla_kernel
-from lib.attention.triton import softmax as softmax_kernel
-from tests.attention.agreement import agree_all, normal, widened
+from lib.attention import dsa, mla, softmax  # noqa: E402
+from lib.attention.triton import dsa as dsa_kernel  # noqa: E402
+from lib.attention.triton import mla as mla_kernel  # noqa: E402
+from lib.attention.triton import softmax as softmax_kernel  # noqa: E402
+from tests.attention.agreement import agree_all, normal, widened  # noqa: E402
 
 DEVICE = "cuda" if CUDA else "cpu"
 # the kernels round the weights to bfloat16 before they meet the values: one more half eps, averaged

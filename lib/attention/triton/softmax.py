@@ -7,7 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from lib.attention import checks, window as windows
+from lib.attention import checks
+from lib.attention import window as windows
 from lib.attention.partial import merge
 from lib.attention.triton import language, padded, scaled, splits
 
