@@ -15,6 +15,8 @@ from lib.attention.partial import merge
 
 BLOCK = 2048  # keys a block: 2048 x 128 float32 and its 2048 x 64 scores (1.5 MB) stay in a core's caches
 
+LISTED = 256  # rows a block of `decode`: gathered, then widened, 0.9 MB in a core's caches
+
 
 def rotate(x: Tensor, positions: Tensor, rotary: int = 64, *, base: float = 10000.0) -> Tensor:
     """The indexer's rotary layout: the first `rotary` dims, pairs (i, i + rotary/2).
@@ -140,12 +142,18 @@ def attend_row(
 
     def work(low: int, high: int) -> tuple[Tensor, Tensor]:
         running = streaming.Softmax((len(q),), latent_dim, query, inplace=inplace)
-        for i, j in streaming.blocks(low, high, mla.BLOCK):
-            c = cache.index_select(0, chosen[i:j]).to(wide)  # [n, C + R]
+        room = cache.new_empty(min(LISTED, high - low), cache.shape[1]) if inplace else None
+        rows = streaming.Widen(cache if room is None else room, wide, LISTED, inplace)
+        for i, j in streaming.blocks(low, high, LISTED):
+            if inplace:
+                torch.index_select(cache, 0, chosen[i:j], out=room[: j - i])
+                c = rows(0, j - i)  # [n, C + R]
+            else:
+                c = cache.index_select(0, chosen[i:j]).to(wide)
             running.fold((c @ query).T, c[:, :latent_dim])
         return running.finish()
 
-    parts = streaming.in_parts(0, len(chosen), work, smallest=mla.BLOCK) if inplace else [work(0, len(chosen))]
+    parts = streaming.in_parts(0, len(chosen), work, smallest=LISTED) if inplace else [work(0, len(chosen))]
     return merge([out for out, _ in parts], [lse for _, lse in parts])
 
 

@@ -7,8 +7,10 @@ weighted sum of values (the online softmax of FlashAttention). Letters: M query 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import torch
 from torch import Tensor
@@ -103,33 +105,47 @@ def in_parts(start: int, stop: int, work: Callable[[int, int], object], *, small
     edges = [start + (stop - start) * i // parts for i in range(parts + 1)]
     if parts == 1:
         return [work(start, stop)]
-    results: list = [None] * parts
-    errors: list[BaseException] = []
-
-    def run(i: int) -> None:
-        try:
-            with torch.inference_mode(inference), torch.set_grad_enabled(False):
-                torch.set_num_threads(1)
-                results[i] = work(edges[i], edges[i + 1])
-        except BaseException as error:  # a thread's error belongs to the caller
-            errors.append(error)
-
     inference = torch.is_inference_mode_enabled()
-    with _single_threaded(threads):
-        helpers = [threading.Thread(target=run, args=(i,)) for i in range(1, parts)]
-        for helper in helpers:
-            helper.start()
-        run(0)
-        for helper in helpers:
-            helper.join()
-    if errors:
-        raise errors[0]
-    return results
+
+    def run(i: int) -> object:
+        torch.set_num_threads(1)
+        with torch.inference_mode(inference), torch.set_grad_enabled(False):
+            return work(edges[i], edges[i + 1])
+
+    with _BUSY, _restored(threads):
+        waiting = [_helpers(parts - 1).submit(run, i) for i in range(1, parts)]
+        try:
+            first = run(0)
+        finally:
+            wait(waiting)
+    return [first, *(future.result() for future in waiting)]
+
+
+# Threads are kept: a new one costs milliseconds, since the matrix library sets up its buffers for each.
+_BUSY = threading.Lock()  # the number of threads is a setting of the whole process
+_pool: list[ThreadPoolExecutor] = []
+
+
+def _helpers(count: int) -> ThreadPoolExecutor:
+    if not _pool or _pool[0]._max_workers < count:
+        _pool[:] = [ThreadPoolExecutor(count, thread_name_prefix="attention")]
+    return _pool[0]
+
+
+def _forget() -> None:
+    """A forked child has none of its parent's threads, and a lock that nobody would open."""
+    global _BUSY
+    _BUSY = threading.Lock()
+    _pool.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @contextlib.contextmanager
-def _single_threaded(restore: int) -> Iterator[None]:
+def _restored(threads: int) -> Iterator[None]:
     try:
         yield
     finally:
-        torch.set_num_threads(restore)
+        torch.set_num_threads(threads)
