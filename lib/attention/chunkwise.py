@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from lib.attention import checks, streaming
+from lib.attention import streaming
 
 TILE = 16  # tokens of a secondary tile (Kimi K3 report, section 2.1.1)
 LEAST = -1e4  # below it a decay is 0 in every dtype; finite, so that no difference of infinities arises
@@ -66,19 +66,19 @@ def run(
             some = tuple(x[:, :, i:j] for x in tensors)
             last[:, i:j] = _heads(decays, definition, some, state[:, i:j], scale, chunk, write)
 
-    streaming.in_parts(0, heads, work, smallest=1 + WORTH // (1 + time * batch * state[0, 0].numel()))
+    streaming.in_parts(0, heads, work, smallest=1 + WORTH // (1 + time * batch * math.prod(state.shape[2:])))
     return out, last
 
 
 def _heads(decays, definition, tensors, state: Tensor, scale: float, chunk: int, write: Callable) -> Tensor:
     """Chunk after chunk for some heads; `write(start, out [B, c, h, V])` takes the outputs. Returns the state."""
-    batch, time, heads, width = tensors[2].shape
+    batch, time, heads = tensors[2].shape[:3]
     for start in range(0, time, chunk):
         part = tuple(x[:, start : start + chunk] for x in tensors)
         q, k, v, log_decay, beta = (_tiles(x, state.dtype) for x in part)
         fixed = decays(torch.stack((k, q), 2), log_decay.clamp_min(LEAST))
         out, new, written = advance(fixed, state.flatten(0, 1), v, beta, scale)
-        if math.isfinite(written.sum()):
+        if math.isfinite(written.detach().sum()):
             out = out[:, : part[0].shape[1]].unflatten(0, (batch, heads)).transpose(1, 2).to(tensors[2].dtype)
             state = new.view_as(state)
         else:

@@ -15,10 +15,10 @@ def sequence(
     q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, state: Tensor | None, *, decay: str, check: bool
 ) -> Tensor:
     """Check the arguments of `recurrent` and `chunked`; return the state to begin with, zeros by default."""
-    checks.alike(q=q, k=k, v=v, log_decay=log_decay, beta=beta)
     sizes = checks.shapes(
         q=(q, "B T H K"), k=(k, "B T H K"), v=(v, "B T H V"), log_decay=(log_decay, decay), beta=(beta, "B T H")
     )
+    checks.alike(q=q, k=k, v=v, log_decay=log_decay, beta=beta)
     if check:
         not_positive(log_decay)
     wide = checks.accumulating(q.dtype)
@@ -32,10 +32,10 @@ def token(
     state: Tensor, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, beta: Tensor, *, decay: str, check: bool
 ) -> None:
     """Check the arguments of `step`."""
-    checks.alike(q=q, k=k, v=v, log_decay=log_decay, beta=beta)
     sizes = checks.shapes(
         q=(q, "B H K"), k=(k, "B H K"), v=(v, "B H V"), log_decay=(log_decay, decay), beta=(beta, "B H")
     )
+    checks.alike(q=q, k=k, v=v, log_decay=log_decay, beta=beta)
     _check_state(state, q, (sizes["B"], sizes["H"], sizes["K"], sizes["V"]), checks.accumulating(q.dtype))
     if check:
         not_positive(log_decay)
