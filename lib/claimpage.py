@@ -15,12 +15,10 @@ from lib.verdict import Kind
 COLUMNS = ("id", "chapter", "statement", "printed", "recomputed", "verdict", "kind", "evidence", "provenance")
 HEADS = {
     "id": "Claim",
-    "chapter": "Chapter",
     "statement": "Statement",
     "printed": "Post prints",
     "recomputed": "Recomputed",
-    "verdict": "Verdict",
-    "evidence": "Evidence",
+    "verdict": "Verdict and evidence",
 }
 
 
@@ -116,10 +114,8 @@ def _row(row: dict) -> str:
     origin = f' <span class="provenance">{escape(str(row["provenance"]))}</span>' if row["provenance"] else ""
     cells = [
         f'<th scope="row"><a href="#{name}">{name}</a></th>',
-        f"<td>{chapter.replace('_', ' ')}</td>",
-        f"<td>{escape(str(row['statement']))}</td>",
+        f'<td>{escape(str(row["statement"]))} <span class="claim-chapter">{chapter.replace("_", " ")}</span></td>',
         *(f"<td>{escape(str(row[key])) or html.NO_VALUE}</td>" for key in ("printed", "recomputed")),
-        f"<td>{html.verdict(str(row['verdict']))}</td>",
-        f"<td>{escape(str(row['evidence']))}{origin}</td>",
+        f'<td>{html.verdict(str(row["verdict"]))}<p class="evidence">{escape(str(row["evidence"]))}{origin}</p></td>',
     ]
     return f'<tr id="{name}" data-chapter="{chapter}" data-verdict="{slug}">{"".join(cells)}</tr>'

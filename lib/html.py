@@ -22,6 +22,7 @@ from lib.verdict import Kind
 ROOT = Path(__file__).resolve().parent.parent
 NO_VALUE = '<span class="no-value" aria-label="no value">–</span>'
 CLAIM_ID = re.compile(r"\b([CP]-\d+)\b")
+WORDS = {kind.words for kind in Kind}
 # longest first: "holds within rounding" also starts with "holds"
 KINDS = sorted(Kind, key=lambda kind: -len(kind.words))
 
@@ -67,7 +68,7 @@ def cell(value: object, column: Column) -> str:
     text = display(value, column)
     if text == "":
         return NO_VALUE
-    if column.name == "verdict":
+    if column.name == "verdict" or text in WORDS:
         return verdict(text)
     return claim_links(text) if column.name == "claims" else escape(text)
 

@@ -348,7 +348,7 @@ def test_every_claim_has_an_anchor_and_its_filters(claims):
         ("C-01", "architecture", "fails"), ("C-02", "ceiling", "pending"), ("P-1", "ceiling", "holds"),
     ]  # fmt: skip
     assert "a &lt; b" in markup and "hidden" in tree.all("form")[0], "the filters show only where their script runs"
-    assert [head.get("scope") for head in tree.all("th")] == ["col"] * 7 + ["row"] * 3
+    assert [head.get("scope") for head in tree.all("th")] == ["col"] * 5 + ["row"] * 3
     (count,) = tree.all("output")
     assert count["aria-live"] == "polite"
 
