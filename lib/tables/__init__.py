@@ -10,9 +10,12 @@ from lib.tables.efficiency import EFFICIENCY
 from lib.tables.post_architecture import POST_ARCHITECTURE
 from lib.tables.post_economy import POST_ECONOMY
 from lib.tables.spec import Column, Table
+from lib.tables.validation import VALIDATION
 
 TABLES: dict[str, Table] = {
-    table.id: table for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY) for table in group
+    table.id: table
+    for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY, VALIDATION)
+    for table in group
 }
 
 __all__ = ["TABLES", "Column", "Table", "compute", "table"]
