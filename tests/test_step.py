@@ -168,7 +168,7 @@ def test_tensor_parallel_by_hand():
 )
 def test_cache_share(mixer, tensor, context, share):
     """Breaks if context parallel leaves latents whole, or a state is cut finer than its heads."""
-    assert cache_share(mixer, System(toy_chip(), tensor=tensor, context=context)) == pytest.approx(share, rel=1e-12)
+    assert cache_share(mixer, tensor, context) == pytest.approx(share, rel=1e-12)
 
 
 def test_data_parallel_gives_whole_sequences_to_replicas():

@@ -69,7 +69,7 @@ def prefill_links(model: Model, system: System, context, sequences) -> np.ndarra
     ring = np.zeros(tokens.shape)
     for mixer, count in model.mixer_counts:
         if not isinstance(mixer, Linear):
-            slices = sum(stored(mixer, tokens, model.precision)) * cache_share(mixer, system)
+            slices = sum(stored(mixer, tokens, model.precision)) * cache_share(mixer, system.tensor, system.context)
             ring = ring + (system.context - 1) * count * slices
     each = sum_bytes(model, system) + dispatch_bytes(model, system)
     return np.asarray(sequences) * (tokens * each + ring)

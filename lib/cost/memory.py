@@ -46,7 +46,8 @@ def entry_bytes(dim: int, rope: int, p: Precision) -> int:
     return p.of("entry").bytes_for(dim - rope) + p.of("rope").bytes_for(rope)
 
 
-def _window_entry(m: Window, p: Precision) -> int:
+def window_entry_bytes(m: Window, p: Precision) -> int:
+    """One token of a window layer."""
     if m.shared_kv:
         return m.kv_heads * entry_bytes(m.key_dim, m.rope, p)
     return m.kv_heads * (p.of("kv").bytes_for(m.key_dim) + p.of("kv").bytes_for(m.value_dim))
@@ -70,7 +71,7 @@ def _(m: Softmax, tokens, p: Precision) -> tuple:
 
 @stored.register
 def _(m: Window, tokens, p: Precision) -> tuple:
-    return _parts(window=keys_seen(tokens, m.window) * _window_entry(m, p))
+    return _parts(window=keys_seen(tokens, m.window) * window_entry_bytes(m, p))
 
 
 @stored.register

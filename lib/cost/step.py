@@ -50,7 +50,7 @@ def cache_read(model: Model, system: System, context, *, precision: Precision | 
     total = np.zeros(tokens.shape)
     for mixer, count in model.mixer_counts:
         moved = sum(read(mixer, tokens, p)) * (2 if isinstance(mixer, Linear) else 1)
-        total = total + count * cache_share(mixer, system) * moved
+        total = total + count * cache_share(mixer, system.tensor, system.context) * moved
     return total
 
 
@@ -59,7 +59,7 @@ def cache_held(model: Model, system: System, context, *, precision: Precision | 
     tokens, p = np.asarray(context), precision or model.precision
     total = np.zeros(tokens.shape)
     for mixer, count in model.mixer_counts:
-        total = total + count * cache_share(mixer, system) * sum(stored(mixer, tokens, p))
+        total = total + count * cache_share(mixer, system.tensor, system.context) * sum(stored(mixer, tokens, p))
     return total
 
 

@@ -58,19 +58,18 @@ class System:
         return np.ceil(np.asarray(batch, dtype=float) * chips / self.count)
 
 
-def cache_share(mixer, system: System) -> float:
-    """The share of a layer's cache that one chip of a replica holds and reads.
+def cache_share(mixer, tensor: int, context: int = 1) -> float:
+    """The share of a layer's cache that one chip of a replica of `tensor` chips holds and reads.
 
     Latents, compressed entries and index keys serve all heads, so tensor parallel replicates them and only context parallel
     splits them; key-value heads split up to their number; recurrent states split by heads. Heads stay whole: 8 of them over
     3 chips leave 3 on the busiest."""
     if isinstance(mixer, Linear):
         heads = mixer.value_heads if isinstance(mixer, GatedDelta) else mixer.heads
-        return -(-heads // system.tensor) / heads
+        return -(-heads // tensor) / heads
     if isinstance(mixer, Softmax | Window):
-        ways = system.tensor // system.context
-        return -(-mixer.kv_heads // ways) / mixer.kv_heads / system.context
-    return 1 / system.context
+        return -(-mixer.kv_heads // (tensor // context)) / mixer.kv_heads / context
+    return 1 / context
 
 
 def rate(chip: Chip, fmt: str) -> float:
