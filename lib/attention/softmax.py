@@ -16,7 +16,7 @@ from lib.attention import window as windows
 from lib.attention.partial import merge, sink
 
 QUERIES, KEYS = 128, 512  # the tile of `forward`: its scores are all the memory that grows with neither T nor S
-BLOCK = 128  # keys a block of `decode`: 128 x 8 x 128 float32 (0.5 MB) stays in a core's caches
+BLOCK = 512  # keys a block of `decode`: 512 x 8 x 128 float32 (2 MB), so that a group's product is worth its call
 
 
 def definition(
@@ -130,14 +130,21 @@ def attend_row(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, T
     """One sequence: `q [H, K]`, `k [S, G, K]`, `v [S, G, V]` -> `out [H, V]` not yet rounded, `lse [H]`."""
     wide, groups = checks.accumulating(q.dtype), k.shape[1]
     inplace = not streaming.differentiable(q, k, v)
-    query = (q.to(wide) * scale).unflatten(0, (groups, -1)).transpose(1, 2).contiguous()  # [G, K, M]
+    query = (q.to(wide) * scale).unflatten(0, (groups, -1))  # [G, M, K]
 
     def work(low: int, high: int) -> tuple[Tensor, Tensor]:
-        running = streaming.Softmax((groups, query.shape[2]), v.shape[-1], query, inplace=inplace)
+        running = streaming.Softmax(query.shape[:2], v.shape[-1], query, inplace=inplace)
         keys, values = (streaming.Widen(x, wide, min(BLOCK, high - low), inplace) for x in (k, v))
+        room = query.new_empty(*query.shape[:2], min(BLOCK, high - low)) if inplace else None
         for i, j in streaming.blocks(low, high, BLOCK):
-            scores = torch.bmm(keys(i, j).transpose(0, 1), query)  # [G, n, M]
-            running.fold(scores.transpose(1, 2), values(i, j).transpose(0, 1))
+            block = keys(i, j).permute(1, 2, 0)  # [G, K, n]
+            if inplace:
+                scores = room[..., : j - i]
+                for g in range(groups):
+                    torch.mm(query[g], block[g], out=scores[g])
+            else:
+                scores = query @ block  # [G, M, n]
+            running.fold(scores, values(i, j).transpose(0, 1))
         return running.finish()
 
     parts = streaming.in_parts(0, len(k), work, smallest=8 * BLOCK) if inplace else [work(0, len(k))]
