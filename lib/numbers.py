@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lib.claims.convergence import designs
 from lib.cost import decode_flops, parameters, read_bytes, stored_bytes
+from lib.cost.capacity import ceiling
 from lib.cost.flops import chunk_flops
 from lib.cost.memory import entry_bytes, latent_bytes, stored
 from lib.data import Model, chips, claims, figure, figures, model, models, prices
@@ -18,6 +19,7 @@ from lib.evidence.training import compute_where, efficiency_after_shift, shift_t
 from lib.evidence.words import count, dollars, percent, ratio, size, tokens
 from lib.tables import TABLES
 from lib.tables import efficiency as efficiency_tables
+from lib.validation.work import fp8_equivalent
 
 K128, M1 = 2**17, 2**20
 
@@ -212,10 +214,20 @@ def _some(number: int) -> str:
     return ("none", "one", "two", "three", "four", "five")[number] if number < 6 else str(number)
 
 
+def _indexer_in_fp8() -> float:
+    return float(decode_flops(g.v32(), M1).index) / fp8_equivalent(g.v32())
+
+
 CEILING = {
     "k3_chips": lambda: f"{ceilings.smallest_node(g.kimi_k3()).count}",
     "k3_memory": lambda: tokens(ceilings.ceilings(g.kimi_k3(), 5e5).memory),
     "k3_latency": lambda: tokens(ceilings.ceilings(g.kimi_k3(), 5e5).latency),
+    "k3_latency_16": lambda: tokens(
+        ceiling(g.kimi_k3(), ceilings.smallest_node(g.kimi_k3()), tpot=ceilings.TPOT, memory=False, batch=16)
+    ),
+    "v32_index_share": ARCHITECTURE["dsa_index_share"],
+    "v32_index_share_fp8": lambda: percent(_indexer_in_fp8()),
+    "cache_limit_here": EFFICIENCY["cache_limit"],
     "k3_sequences": lambda: _some(ceilings.ceilings(g.kimi_k3(), 5e5).sequences),
 }
 

@@ -141,6 +141,41 @@ def published_figures() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def model_files() -> pd.DataFrame:
+    """Each model as its file gives it: every dimension of every mechanism, and where each group of fields comes from."""
+    return pd.DataFrame([model_row(m) for m in models().values()])
+
+
+def model_row(m) -> dict:
+    stack = f"{m.num_layers} layers" + (f" of {m.mixers_per_layer} mixers" if m.mixers_per_layer > 1 else "")
+    others = [f"{m.mtp.layers} for multi-token prediction ({m.mtp.mixer}, {m.mtp.ffn})"] if m.mtp else []
+    others += [f"{extra.name}: {extra.count:,} numbers{', active' if extra.active else ''}" for extra in m.extra]
+    others += [] if m.residual.type == "plain" else [f"residual: {_dimensions(m.residual)}"]
+    return {
+        "model": m.title,
+        "vendor": m.vendor,
+        "released": str(m.released or ""),
+        "shape": f"{stack}, hidden {m.hidden}, vocabulary {m.vocab}{', tied' if m.tied_embeddings else ''}, context {m.context}",
+        "mixers": "; ".join(
+            f"{letter} x {m.counts.get(letter, 0)}: {_dimensions(mixer)}" for letter, mixer in m.mechanisms.items()
+        ),
+        "ffns": "; ".join(f"{name}: {_dimensions(ffn)}" for name, ffn in m.ffns.items()),
+        "others": "; ".join(others),
+        "formats": ", ".join(f"{part} {fmt}" for part, fmt in m.precision),
+        "sizes": f"{m.sizes.total or '-'} / {m.sizes.active or '-'}{', MTP counted' if m.sizes.with_mtp else ''}",
+        "sources": "; ".join(
+            f"{group.replace('_', '-')}: {origin.source} ({origin.confidence}{', ' + origin.note if origin.note else ''})"
+            for group, origin in m.sources
+        ),
+    }
+
+
+def _dimensions(spec) -> str:
+    """`kda, heads 32, key_dim 128, ...`: the type and every field that the design has."""
+    fields = [(name, value) for name, value in spec if name != "type" and value is not None and value is not False]
+    return ", ".join([spec.type, *(name if value is True else f"{name} {value}" for name, value in fields)])
+
+
 ECONOMY = (
     Table("M-audit", "The printed bill, from the log and from the rows as printed", "memory_economy", audit, (
         Column("what", "Figure"), Column("printed", "Printed"), Column("log", "From the log"), Column("verdict", "Verdict"), Column("rows", "From his printed totals"),
@@ -160,6 +195,10 @@ ECONOMY = (
         Column("model", "Model"), Column("bytes", "Cache grows by", "B/token", ",.0f"), Column("flops", "A step grows by", "MFLOP/token", ".3f"), Column("read", "A step reads at 1M", "GiB", ".2f"),
         Column("until", "Prefill near linear until", "tokens", ",.0f"), Column("exponent", "Exponent at 1M", "", ".2f"), Column("wall", "Most of the prefill"),
         Column("wall_share", "Its share", "%", ".1f")), FORMULA, "model"),
+    Table("R-models", "Models, as their files give them", "reproduce", model_files, (
+        Column("model", "Model"), Column("vendor", "Vendor"), Column("released", "Released"), Column("shape", "Shape"), Column("mixers", "Token mixers"), Column("ffns", "Feed-forwards"),
+        Column("others", "Other layers and numbers"), Column("formats", "Formats"), Column("sizes", "Printed: total / active"), Column("sources", "Sources")),
+        "published: data/models", "model"),
     Table("R-chips", "Accelerators", "reproduce", chip_figures, (
         Column("chip", "Chip"), Column("memory", "Memory", "GB", ".0f", scale=1e9), Column("bandwidth", "Bandwidth", "TB/s", ".2f", scale=1e12), Column("bf16", "bf16", "TFLOP/s", ",.0f", scale=1e12),
         Column("fp8", "fp8", "TFLOP/s", ",.0f", scale=1e12), Column("fp4", "fp4", "TFLOP/s", ",.0f", scale=1e12), Column("link", "Link", "GB/s", ".0f", scale=1e9),
