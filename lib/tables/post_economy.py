@@ -216,8 +216,15 @@ def audit() -> pd.DataFrame:
             rounded, rates["DeepSeek V4-Pro"], "total"
         )
         rows.append(_audit(f"{period}: Kimi over DeepSeek", pair.ratio, both[0] / both[1], ends))
+    for vendor in ("kimi", "deepseek"):
+        rate = rates[money.VENDORS[vendor]]
+        share, rounded = float(storage_share(log, rate)), storage_share(total, rate)
+        rows.append(
+            _audit(f"later post, {vendor}: storage share", getattr(post.later_post, vendor), share, rounded, share=True)
+        )
     draft = money.week().draft
-    for vendor, printed in (("kimi", post.later_post.kimi), ("deepseek", "67 %")):
+    least = post.later_post.vendors.split("-")[0] + " %"  # the lower end of "67-78 %" is the draft's DeepSeek
+    for vendor, printed in (("kimi", post.later_post.kimi), ("deepseek", least)):
         rows.append(
             _audit(
                 f"draft, {vendor}: storage share",
