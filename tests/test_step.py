@@ -115,6 +115,13 @@ def test_expert_weights_by_hand():
     assert weights_read(MOE_TOY, ONE, 10_000) == pytest.approx(always + 2 * 8 * expert, rel=1e-12)
 
 
+def test_prefill_reads_the_experts_of_all_its_tokens():
+    """Breaks if a prefill reads experts as a decode step of the same batch does."""
+    distinct = distinct_experts(8, 2, 2 * 3)  # two sequences of three tokens
+    read = MOE_ALWAYS * 2 + 2 * distinct * 192
+    assert prefill_time(MOE_TOY, ONE, context=3, batch=2).parts["weights"] == pytest.approx(read, rel=1e-12)
+
+
 def test_zero_experts_cost_nothing():
     """Breaks if the mean number of real experts is ignored."""
     zero = MOE.model_copy(update={"zero_experts": 8, "active_real": 1.0})
