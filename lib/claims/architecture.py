@@ -82,7 +82,7 @@ def representatives(claim, *, paths) -> Decision:
 @decides(shares=lambda: {m.title: g.linear_share(m) for m in (g.kimi_linear(), g.kimi_k3())})
 def layers_per_full_layer(claim, *, shares) -> Decision:
     ratios = {title: linear / other for title, (linear, other) in shares.items()}
-    verdict = compare(Interval(min(ratios.values()), max(ratios.values())), "3")
+    verdict = compare(Interval(min(ratios.values()), max(ratios.values())), claim.printed)
     evidence = "; ".join(
         f"{title}: {shares[title][0]} to {shares[title][1]} = {value:.3f}" for title, value in ratios.items()
     )
@@ -103,6 +103,9 @@ def step_savings() -> dict[int, float]:
     return dict(zip(contexts.tolist(), saved.tolist(), strict=True))
 
 
+PATTERN = 3 / (3 + 1)  # linear layers of the pattern that both reports print, without the last layer that they append
+
+
 @decides(core=lambda: g.asymptotic_saving(g.kimi_linear()), savings=step_savings)
 def computation_cut(claim, *, core, savings) -> Decision:
     figure = printed(claim.printed)
@@ -110,6 +113,8 @@ def computation_cut(claim, *, core, savings) -> Decision:
     told = ", ".join(f"{percent(saved)} at {tokens(context)}" for context, saved in savings.items())
     if figure.interval.contains(core) and least is not None:
         verdict = only_if(f"the context is {tokens(least)} or more")
+    elif not figure.interval.contains(PATTERN):
+        verdict = holds(False, f"the limit is {percent(core, 2)}, and {percent(PATTERN)} for the pattern of 3:1")
     else:
         verdict = only_if(
             "the stack is exactly 3:1 and nothing but attention over the context is counted; "

@@ -46,8 +46,9 @@ def longcat_600k(claim, *, longest) -> Decision:
 
 @decides(caps=reports.client_caps)
 def client_wall(claim, *, caps) -> Decision:
-    """A wall near 200K may be a client's if some client has a default limit there."""
-    near = {name: limit for name, limit in caps.items() if 0.5 <= limit / 200_000 <= 1.1}
+    """A wall near the printed length may be a client's if some client has a default limit there."""
+    wall = printed(claim.printed).value
+    near = {name: limit for name, limit in caps.items() if 0.5 <= limit / wall <= 1.1}
     told = "; ".join(f"{name}: {limit:,.0f} tokens" for name, limit in caps.items())
     return Decision(
         holds(

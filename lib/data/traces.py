@@ -142,6 +142,13 @@ class StorageTable(Spec):
     rows: list[StorageRow]
     ratio: str
 
+    @model_validator(mode="after")
+    def _in_order(self):
+        contexts = [row.context for row in self.rows]
+        if contexts != sorted(set(contexts)) or 1_000_000 not in contexts:
+            raise ValueError(f"rows: contexts {contexts}, wanted each once and in order, 1000000 among them")
+        return self
+
 
 class Trace(Spec):
     """One log with everything its author derived from it."""

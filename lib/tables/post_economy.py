@@ -223,8 +223,8 @@ def audit() -> pd.DataFrame:
             _audit(f"later post, {vendor}: storage share", getattr(post.later_post, vendor), share, rounded, share=True)
         )
     draft = money.week().draft
-    least = post.later_post.vendors.split("-")[0] + " %"  # the lower end of "67-78 %" is the draft's DeepSeek
-    for vendor, printed in (("kimi", post.later_post.kimi), ("deepseek", least)):
+    least, most = post.later_post.vendors.removesuffix(" %").split("-")  # "67-78 %" are the draft's two vendors
+    for vendor, printed in (("kimi", f"{most} %"), ("deepseek", f"{least} %")):
         rows.append(
             _audit(
                 f"draft, {vendor}: storage share",
