@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from lib.data.load import DATA
 from lib.data.mechanisms import Spec
 from lib.data.model import Confidence
-from lib.data.strict import DataError, parse, read_yaml
+from lib.data.strict import DataError, listed, parse, read_yaml
 
 # what any accelerator or memory of this decade has: a value outside is in another unit
 RANGES = {
@@ -85,7 +85,10 @@ class Chip(Spec):
         if not self.measured and (
             self.memory_bytes is None or self.memory_bandwidth is None or self.flops.bf16 is None
         ):
-            raise ValueError("memory_bytes, memory_bandwidth, flops.bf16: wanted figures, or measured: true")
+            raise ValueError(
+                f"memory_bytes={self.memory_bytes}, memory_bandwidth={self.memory_bandwidth}, flops.bf16={self.flops.bf16}: "
+                "wanted figures, or measured: true"
+            )
         return self
 
 
@@ -125,10 +128,8 @@ class Tier(Spec):
 
 def load_chips(path: Path) -> tuple[dict[str, Chip], dict[str, Tier]]:
     """(chips, tiers) by name. Raises DataError on a fault or a name given twice."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or set(content) != {"chips", "tiers"}:
-        raise DataError(f"{path}: wanted two keys, chips and tiers, each with a list")
-    return _named(path, content["chips"], Chip), _named(path, content["tiers"], Tier)
+    chips, tiers = listed(read_yaml(path), path, "chips", "tiers")
+    return _named(path, chips, Chip), _named(path, tiers, Tier)
 
 
 def _named(path: Path, entries: list, kind) -> dict:

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from lib.data.load import DATA
 from lib.data.mechanisms import Spec
-from lib.data.strict import DataError, parse, read_yaml
+from lib.data.strict import DataError, listed, parse, read_yaml
 from lib.verdict import printed
 
 Chapter = Literal["architecture", "efficiency", "deployment", "memory_economy", "convergence", "ceiling"]
@@ -42,11 +42,9 @@ class ClaimSpec(Spec):
 
 def load_claims(path: Path) -> dict[str, ClaimSpec]:
     """The claims of a file, in its order. Raises DataError on a fault, an id given twice, or a gap in the numbering."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or set(content) != {"claims"} or not isinstance(content["claims"], list):
-        raise DataError(f"{path}: wanted one key, claims, with a list of claims")
+    (entries,) = listed(read_yaml(path), path, "claims")
     found: dict[str, ClaimSpec] = {}
-    for position, entry in enumerate(content["claims"], 1):
+    for position, entry in enumerate(entries, 1):
         name = entry.get("id", f"entry {position}") if isinstance(entry, dict) else f"entry {position}"
         claim = parse(ClaimSpec, entry, f"{path}: {name}")
         if claim.id in found:

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from lib.data.formats import FORMATS, Format
 from lib.data.mechanisms import Count, FeedForward, Mechanism, Size, Spec
+from lib.verdict import printed
 
 Confidence = Literal["primary", "transcription", "mirror", "secondary", "inferred", "computed"]
 Path = Literal["linear", "sparse", "full", "window"]
@@ -86,6 +87,13 @@ class Residual(Spec):
     blocks: Size | None
     streams: Size | None
 
+    @model_validator(mode="after")
+    def _one_scheme(self):
+        for name, scheme in (("blocks", "attention"), ("streams", "streams")):
+            if (getattr(self, name) is not None) != (self.type == scheme):
+                raise ValueError(f"{name}={getattr(self, name)}: wanted a size for type {scheme}, null for any other")
+        return self
+
 
 class Sizes(Spec):
     """Total and active parameters as the vendor prints them ("48B"), None where no figure is published. `with_mtp`: whether the
@@ -94,6 +102,13 @@ class Sizes(Spec):
     total: str | None
     active: str | None
     with_mtp: bool
+
+    @field_validator("total", "active")
+    @classmethod
+    def _readable(cls, value: str | None) -> str | None:
+        if value is not None:
+            printed(value)
+        return value
 
 
 class Sources(Spec):
@@ -163,14 +178,16 @@ class Model(Spec):
         if (count := sum(run.layers for run in self.feed_forward)) != self.num_layers:
             raise ValueError(f"feed_forward: {count} layers, wanted num_layers = {self.num_layers}")
         if (counted := dict(Counter(letters))) != self.counts:
-            raise ValueError(f"counts: the pattern has {counted}, the file says {self.counts}")
+            raise ValueError(f"counts: {self.counts}, wanted {counted} as in the pattern")
         names = {ffn for run in self.feed_forward for ffn in run.ffns} | ({self.mtp.ffn} if self.mtp else set())
         if names - set(self.ffns):
             raise ValueError(f"feed_forward: {sorted(names - set(self.ffns))[0]!r}, wanted one of {sorted(self.ffns)}")
         if self.mtp and self.mtp.mixer not in self.mechanisms:
             raise ValueError(f"mtp.mixer: {self.mtp.mixer!r}, wanted one of {sorted(self.mechanisms)}")
         if unused := set(self.mechanisms) - set(letters) - ({self.mtp.mixer} if self.mtp else set()):
-            raise ValueError(f"mechanisms: {sorted(unused)[0]!r} is used in no layer")
+            raise ValueError(f"mechanisms: {sorted(unused)[0]!r} is used in no layer, wanted only what layers use")
+        if unused := set(self.ffns) - names:
+            raise ValueError(f"ffns: {sorted(unused)[0]!r} is used in no layer, wanted only what layers use")
         return self
 
     @property

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from lib.data.load import DATA
+from lib.data.load import DATA, models
 from lib.data.mechanisms import Size, Spec
 from lib.data.model import Confidence
-from lib.data.strict import DataError, parse, read_yaml
+from lib.data.strict import DataError, listed, parse, read_yaml
 
 PerMillion = Annotated[float, Field(ge=0)]
 LEAST = 1e-4  # currency units for a million tokens: what is below was given for one token
@@ -83,11 +83,9 @@ class Price(Spec):
 
 def load_prices(path: Path) -> dict[str, Price]:
     """Price rows by id. Raises DataError on a fault or an id given twice."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or set(content) != {"prices"} or not isinstance(content["prices"], list):
-        raise DataError(f"{path}: wanted one key, prices, with a list of rows")
+    (rows,) = listed(read_yaml(path), path, "prices")
     found: dict[str, Price] = {}
-    for position, entry in enumerate(content["prices"], 1):
+    for position, entry in enumerate(rows, 1):
         label = entry.get("id", f"row {position}") if isinstance(entry, dict) else f"row {position}"
         row = parse(Price, entry, f"{path}: {label}")
         if row.id in found:
@@ -98,8 +96,15 @@ def load_prices(path: Path) -> dict[str, Price]:
 
 @cache
 def prices() -> dict[str, Price]:
-    """Every price row by id."""
-    return load_prices(DATA / "prices.yml")
+    """Every price row by id; each `model_ref` is a model of data/models."""
+    path = DATA / "prices.yml"
+    found = load_prices(path)
+    for row in found.values():
+        if row.model_ref is not None and row.model_ref not in models():
+            raise DataError(
+                f"{path}: {row.id}: key model_ref: value {row.model_ref!r}, wanted null or one of {', '.join(models())}"
+            )
+    return found
 
 
 def price(name: str) -> Price:

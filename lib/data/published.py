@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from lib.data.load import DATA
 from lib.data.mechanisms import Spec
 from lib.data.model import Confidence
-from lib.data.strict import DataError, parse, read_yaml
+from lib.data.strict import DataError, listed, parse, read_yaml
 
 Reading = Literal["text", "digitised", "secondary", "recomputed"]
 
@@ -40,11 +40,14 @@ class Figure(Spec):
         curve = self.x is not None and self.y is not None and self.x_name is not None
         none = self.x is None and self.y is None and self.x_name is None
         if not (curve and self.value is None) and not (none and self.value is not None):
-            raise ValueError("value, x_name, x, y: wanted either a value or a curve with x_name, x and y")
+            raise ValueError(
+                f"value={self.value}, x_name={self.x_name}, x={self.x}, y={self.y}: "
+                "wanted either a value or a curve with x_name, x and y"
+            )
         if curve and (len(self.x) != len(self.y) or len(self.x) < 2):
             raise ValueError(f"x, y: {len(self.x)} and {len(self.y)} points, wanted as many of each, 2 or more")
         if curve and self.x != sorted(set(self.x)):
-            raise ValueError("x: wanted each point once and in order")
+            raise ValueError(f"x={self.x}: wanted each point once and in order")
         return self
 
     def points(self) -> dict[float, float]:
@@ -67,10 +70,8 @@ class Statement(Spec):
 
 def load_published(path: Path) -> tuple[dict[str, Figure], dict[str, Statement]]:
     """(figures, statements) by id. Raises DataError on a fault or an id given twice."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or set(content) != {"figures", "statements"}:
-        raise DataError(f"{path}: wanted two keys, figures and statements, each with a list")
-    return _by_id(path, content["figures"], Figure), _by_id(path, content["statements"], Statement)
+    figures, statements = listed(read_yaml(path), path, "figures", "statements")
+    return _by_id(path, figures, Figure), _by_id(path, statements, Statement)
 
 
 def _by_id(path: Path, entries: list, kind) -> dict:

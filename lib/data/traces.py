@@ -59,7 +59,7 @@ class PrintedBill(_Printed):
     share: str
 
 
-class PrintedPair(Spec):
+class PrintedPair(_Printed):
     kimi: PrintedBill
     deepseek: PrintedBill
     ratio: str
@@ -71,7 +71,7 @@ class PrintedShares(_Printed):
     vendors: str
 
 
-class PrintedPost(Spec):
+class PrintedPost(_Printed):
     source: Source
     days: list[PrintedDay]
     total: PrintedTokens
@@ -137,7 +137,7 @@ class StorageRow(_Printed):
     deepseek: str
 
 
-class StorageTable(Spec):
+class StorageTable(_Printed):
     source: Source
     rows: list[StorageRow]
     ratio: str
