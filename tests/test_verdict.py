@@ -95,8 +95,17 @@ def test_compare_at_an_exact_tie():
     assert compare(0.2851, "0.28").kind is Kind.FAILS
 
 
-def test_failed_comparison_shows_both_values():
-    assert str(compare(3.74, "1.8x")) == "does not hold: recomputed 3.74, printed 1.8x"
+@pytest.mark.parametrize(
+    "value, printed, words",
+    [
+        (3.74, "1.8x", "recomputed 3.74x, printed 1.8x"),
+        (0.6612, "21 %", "recomputed 66.12 %, printed 21 %"),
+        (42.66, "27", "recomputed 42.66, printed 27"),
+    ],
+)
+def test_failed_comparison_shows_both_values(value, printed, words):
+    """Both in the printed unit. Mutation: 66 % shown as 0.6612."""
+    assert str(compare(value, printed)) == f"does not hold: {words}"
 
 
 @pytest.mark.parametrize("kind", [Kind.ONLY_IF, Kind.UNCHECKED, Kind.PENDING, Kind.MIXES])

@@ -18,7 +18,7 @@ def qkv(b, t, h, g, k, v, s=None, dtype=torch.float64):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 4, 4), (2, 150, 4, 2, 8, 5), (5, 9, 3, 3, 4, 6), (1, 40, 6, 1, 8, 8)])
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 4, 4), (2, 50, 4, 2, 8, 5), (5, 9, 3, 3, 4, 6), (1, 40, 6, 1, 8, 8)])
 def test_tiles_are_the_definition(sizes, options, dtype):
     """Breaks when the running sum is not rescaled by a new peak, when a head reads h % G, or when lse is base 2."""
     args = qkv(*sizes, dtype=dtype)
@@ -153,7 +153,7 @@ def test_arguments_stay_and_layout_does_not_matter():
     assert all(torch.equal(a, b) for a, b in zip(strided, copies, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_any_shape(data):
     """Any sizes, options and tiles: fast = definition. Breaks on an off-by-one that the fixed sizes do not meet."""
