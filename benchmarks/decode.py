@@ -118,7 +118,12 @@ def csa_step(tokens: int) -> Step:
 
 
 def hca_step(tokens: int) -> Step:
-    q, window, entries, sinks = filled(1, 128, 512), filled(1, 128, 512), filled(1, tokens // 128, 512), torch.zeros(128)
+    q, window, entries, sinks = (
+        filled(1, 128, 512),
+        filled(1, 128, 512),
+        filled(1, tokens // 128, 512),
+        torch.zeros(128),
+    )
     count = 128 + tokens // 128
     run = lambda: csa.decode(q, window, entries, sinks=sinks)  # noqa: E731
     return Step(f"V4 HCA, 128 heads over {count}", run, count * 512 * 2, 4 * 128 * 512 * count)
@@ -149,7 +154,9 @@ def extra_memory(run: Callable[[], object]) -> float:
 def compare(tokens: int, rounds: int, names: list[str], cube: int = CUBE) -> None:
     """Print, for each step, its time, its limit and the ratio within each round."""
     buffer = torch.ones(SUM_BYTES // 4)
-    print(f"{tokens:,} tokens, {torch.get_num_threads()} threads, torch {torch.__version__}, medians of {rounds} rounds")
+    print(
+        f"{tokens:,} tokens, {torch.get_num_threads()} threads, torch {torch.__version__}, medians of {rounds} rounds"
+    )
     half = rate(256, torch.bfloat16)
     print(f"bfloat16 product, a 256 cube: {half / 1e9:.2f} GFLOP/s")
     print(f"{'step':40s} {'ms':>9s} {'limit':>9s} {'ratio':>6s} {'best':>6s} {'bound':>6s} {'GB/s':>6s} "

@@ -166,9 +166,7 @@ def _run_before(runs: Tensor, empty: float) -> Tensor:
     return torch.cat((first, runs[:, :-1]), 1)
 
 
-def _check_compress(
-    values: Tensor, logits: Tensor, bias: Tensor, ratio: int, overlap: bool | None
-) -> tuple[bool, int]:
+def _check_compress(values: Tensor, logits: Tensor, bias: Tensor, ratio: int, overlap: bool | None) -> tuple[bool, int]:
     checks.at_least("ratio", ratio, 1)
     checks.alike(values=values, logits=logits, bias=bias)
     checks.shapes(values=(values, "B T V"), logits=(logits, "B T V"), bias=(bias, f"{ratio} V"))

@@ -130,9 +130,7 @@ def decode(
     return torch.stack([out for out, _ in rows]).to(q.dtype), torch.stack([lse for _, lse in rows])
 
 
-def attend_row(
-    q: Tensor, cache: Tensor, indices: Tensor, latent_dim: int, scale: float
-) -> tuple[Tensor, Tensor]:
+def attend_row(q: Tensor, cache: Tensor, indices: Tensor, latent_dim: int, scale: float) -> tuple[Tensor, Tensor]:
     """One sequence: `q [H, C + R]`, `cache [T, C + R]`, `indices [N]` -> `out [H, C]` not yet rounded, `lse [H]`."""
     wide = checks.accumulating(q.dtype)
     inplace = not streaming.differentiable(q, cache)

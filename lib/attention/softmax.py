@@ -32,7 +32,10 @@ def definition(
     """Query by query, softmax over the keys that it sees and no other. Arguments and results as `forward`."""
     scale, start = _check(q, k, v, window, sinks, scale), k.shape[1] - q.shape[1]
     wide = checks.accumulating(q.dtype)
-    out, lse = torch.zeros_like(q[..., :1]).repeat(1, 1, 1, v.shape[-1]), torch.full_like(q[..., 0], -torch.inf, dtype=wide)
+    out, lse = (
+        torch.zeros_like(q[..., :1]).repeat(1, 1, 1, v.shape[-1]),
+        torch.full_like(q[..., 0], -torch.inf, dtype=wide),
+    )
     k, v = (x.repeat_interleave(q.shape[2] // x.shape[2], 2).to(wide) for x in (k, v))  # [B, S, H, ·]
     for t, seen in enumerate(windows.mask(q.shape[1], k.shape[1], window, causal=causal, start=start)):
         if seen.any():
@@ -81,7 +84,9 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, start: int, causal: bool, window: i
         (q.shape[0], q.shape[1] * queries), v.shape[-1], q, inplace=not streaming.differentiable(q, k, v)
     )
     first = windows.first_key(start, window)
-    last = min(k.shape[1], start + queries if causal else k.shape[1] if window is None else start + queries + window - 1)
+    last = min(
+        k.shape[1], start + queries if causal else k.shape[1] if window is None else start + queries + window - 1
+    )
     for i, j in streaming.blocks(first, last, KEYS):
         keys, values = (x[:, i:j].to(wide).transpose(1, 2).flatten(0, 1) for x in (k, v))  # [B·G, n, ·]
         scores = q.flatten(1, 2) @ keys.transpose(1, 2)  # [B·G, M·t, n]

@@ -41,7 +41,9 @@ class Softmax:
             self.total.mul_(shrink).add_(weights.sum(-1, keepdim=True))
             self.sum.mul_(shrink)
             # one plain product a group: the batched one takes two to three times as long for a few rows
-            for part in zip(self.sum, weights, values, strict=True) if scores.dim() == 3 else [(self.sum, weights, values)]:
+            for part in (
+                zip(self.sum, weights, values, strict=True) if scores.dim() == 3 else [(self.sum, weights, values)]
+            ):
                 torch.addmm(*part, out=part[0])
         else:
             weights = torch.exp(scores - peak)

@@ -76,7 +76,9 @@ def test_selection_keeps_to_what_is_seen():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sinks", [False, True])
-@pytest.mark.parametrize("sizes", [(1, 1, 4, 1, 1, 1), (2, 3, 8, 7, 30, 9), (5, 2, 6, 4, 12, None), (2, 3, 8, 7, 30, 0)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 4, 1, 1, 1), (2, 3, 8, 7, 30, 9), (5, 2, 6, 4, 12, None), (2, 3, 8, 7, 30, 0)]
+)
 def test_two_branches_are_one_softmax(sizes, sinks, dtype):
     """The definition lays window, entries and sink side by side. Breaks when each branch has its own softmax or sink,
     or a partial result is rounded."""
@@ -173,7 +175,9 @@ def test_any_shape(data):
     draw = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
     ratio, overlap = draw(1, 6), data.draw(st.booleans())
     args = pool_inputs(draw(1, 3), draw(0, 20), draw(1, 4), ratio, 1 + overlap)
-    agree(csa.compress(*args, ratio=ratio, overlap=overlap), csa.definition_compress(*args, ratio=ratio, overlap=overlap))
+    agree(
+        csa.compress(*args, ratio=ratio, overlap=overlap), csa.definition_compress(*args, ratio=ratio, overlap=overlap)
+    )
 
 
 def test_arguments_stay_and_twins_share_a_signature():

@@ -78,7 +78,9 @@ def test_selection_properties(data):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("sizes", [(1, 1, 1, 4, 2, 1), (2, 90, 4, 16, 8, 30), (5, 33, 3, 8, 0, 33), (1, 3000, 2, 8, 4, 1500)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1, 4, 2, 1), (2, 90, 4, 16, 8, 30), (5, 33, 3, 8, 0, 33), (1, 3000, 2, 8, 4, 1500)]
+)
 def test_sparse_is_the_definition(sizes, dtype):
     """Breaks when rows of another sequence are read, or the rotary part joins the values."""
     args = sparse_inputs(*sizes, dtype=dtype)

@@ -48,4 +48,6 @@ def test_weak_decay_after_strong_ones():
 @pytest.mark.parametrize(("d", "chunk", "chunks"), [(128, 64, 4), (32, 16, 3)])
 def test_flops_of_a_chunk(d, chunk, chunks):
     """As KDA's count, without the sums of log decays, and with keys against keys as one square of 4 C d a token."""
-    assert counted(gated_delta, d, chunk, chunks) == chunk * chunks * (6 * d * d + (4 * chunk + 2 * chunk + chunk + 16) * d)
+    assert counted(gated_delta, d, chunk, chunks) == chunk * chunks * (
+        6 * d * d + (4 * chunk + 2 * chunk + chunk + 16) * d
+    )

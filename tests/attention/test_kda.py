@@ -34,7 +34,9 @@ def test_equation_one(verb):
             agree_all((out[b, :, h], last[b, h]), by_hand(*(x[b, :, h] for x in tensors), state[b, h]))
 
 
-@pytest.mark.parametrize(("verb", "other"), [("recurrent", "chunked"), ("chunked", "recurrent"), ("chunked", "chunked")])
+@pytest.mark.parametrize(
+    ("verb", "other"), [("recurrent", "chunked"), ("chunked", "recurrent"), ("chunked", "chunked")]
+)
 @pytest.mark.parametrize("strength", [1.0, 80.0])
 def test_equal_gates_are_gated_deltanet(verb, other, strength):
     """Breaks when one of the two rules decays after its delta, or reads before its write."""

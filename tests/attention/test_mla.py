@@ -109,7 +109,9 @@ def test_empty_sizes(sizes):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 3), st.integers(0, 40), st.integers(1, 4), st.integers(1, 6), st.integers(0, 4), st.integers(1, 9))
+@given(
+    st.integers(1, 3), st.integers(0, 40), st.integers(1, 4), st.integers(1, 6), st.integers(0, 4), st.integers(1, 9)
+)
 def test_any_shape(b, t, h, c, r, block):
     """Breaks on an off-by-one at sizes that the list above does not meet."""
     before, mla.BLOCK = mla.BLOCK, block

@@ -19,7 +19,9 @@ def check_softmax() -> None:
     """Breaks when a rank's part is left out or counted twice, or each rank adds the sink."""
     q, k, v = normal(2, 6, 8), normal(2, 101, 2, 8), normal(2, 101, 2, 5)
     part, sinks = parallel.span(101), normal(6)
-    agree_all(parallel.decode(softmax.decode, q, k[:, part], v[:, part], sinks=sinks), softmax.decode(q, k, v, sinks=sinks))
+    agree_all(
+        parallel.decode(softmax.decode, q, k[:, part], v[:, part], sinks=sinks), softmax.decode(q, k, v, sinks=sinks)
+    )
 
 
 def check_empty_shares() -> None:
@@ -36,7 +38,9 @@ def check_latent() -> None:
     agree_all(parallel.decode(mla.decode, q, cache[:, part], latent_dim=8), mla.decode(q, cache, latent_dim=8))
     chosen = torch.tensor([[3, 50, 99, -1], [0, 100, 7, 8]])
     mine = torch.where((chosen >= part.start) & (chosen < part.stop), chosen - part.start, -1)
-    agree_all(parallel.decode(dsa.decode, q, cache[:, part], mine, latent_dim=8), dsa.decode(q, cache, chosen, latent_dim=8))
+    agree_all(
+        parallel.decode(dsa.decode, q, cache[:, part], mine, latent_dim=8), dsa.decode(q, cache, chosen, latent_dim=8)
+    )
 
 
 def check_prefill(verb, gates: tuple[int, ...], state: torch.Tensor | None) -> None:

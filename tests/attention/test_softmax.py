@@ -13,7 +13,11 @@ OPTIONS = [{}, {"causal": False}, {"window": 1}, {"window": 7}, {"window": 7, "c
 
 def qkv(b, t, h, g, k, v, s=None, dtype=torch.float64):
     s = t if s is None else s
-    return normal(b, t, h, k, dtype=dtype), normal(b, s, g, k, dtype=dtype, seed=1), normal(b, s, g, v, dtype=dtype, seed=2)
+    return (
+        normal(b, t, h, k, dtype=dtype),
+        normal(b, s, g, k, dtype=dtype, seed=1),
+        normal(b, s, g, v, dtype=dtype, seed=2),
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

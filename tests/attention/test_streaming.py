@@ -42,7 +42,9 @@ def test_decode_memory_does_not_grow():
     """The same largest buffer at 4,096 and at 16,384 tokens. Breaks when the whole cache is widened at once, or all
     scores are kept."""
     at = lambda tokens: [  # noqa: E731
-        largest(lambda q, c: mla.decode(q, c, latent_dim=16), normal(1, 4, 24).bfloat16(), normal(1, tokens, 24).bfloat16()),
+        largest(
+            lambda q, c: mla.decode(q, c, latent_dim=16), normal(1, 4, 24).bfloat16(), normal(1, tokens, 24).bfloat16()
+        ),
         largest(softmax.decode, normal(1, 4, 8).bfloat16(), *[normal(1, tokens, 2, 8).bfloat16()] * 2),
     ]
     assert at(4096) == at(16384)

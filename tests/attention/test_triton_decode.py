@@ -83,7 +83,9 @@ def test_index_scores(heads, d, tokens, dtype):
     assert got.dtype == dtype
     wanted = dsa.definition_scores(*widened(*args))
     # the interpreter cuts float32 to bfloat16 where a GPU rounds: one whole eps of the element
-    bound = torch.finfo(dtype).eps * wanted.abs() + {torch.float64: 1e-10}.get(dtype, 1e-5) * wanted.square().mean().sqrt()
+    bound = (
+        torch.finfo(dtype).eps * wanted.abs() + {torch.float64: 1e-10}.get(dtype, 1e-5) * wanted.square().mean().sqrt()
+    )
     assert ((got.double() - wanted).abs() <= bound).all()
 
 

@@ -43,9 +43,7 @@ def index_scores(q: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
     return out
 
 
-def decode(
-    q: Tensor, cache: Tensor, indices: Tensor, *, latent_dim: int, scale: float
-) -> tuple[Tensor, Tensor]:
+def decode(q: Tensor, cache: Tensor, indices: Tensor, *, latent_dim: int, scale: float) -> tuple[Tensor, Tensor]:
     """`lib.attention.dsa.decode`: the dense kernel, whose rows are those listed; arguments already checked."""
     lengths = [indices.shape[1]] * len(q)
     return mla.decode(q, cache, latent_dim=latent_dim, scale=scale, lengths=lengths, indices=indices)
