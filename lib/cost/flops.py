@@ -102,16 +102,17 @@ def _(m: Hca, tokens) -> tuple:
     return _parts(attention=4.0 * m.heads * m.head_dim * (tokens // m.ratio + keys_seen(tokens, m.window)))
 
 
-def decode_flops(model: Model, context) -> Flops:
-    """FLOPs of one decode step at `context` tokens in the cache, the new one included, for one sequence."""
+def decode_flops(model: Model, context, *, mtp: bool = False) -> Flops:
+    """FLOPs of one decode step at `context` tokens in the cache, the new one included, for one sequence; with `mtp` one
+    draft of each multi-token-prediction layer is in the step."""
     tokens = np.asarray(context)
     if (tokens < 0).any():
         raise ValueError(f"context={context!r}: wanted tokens >= 0")
     sums = [np.zeros(tokens.shape) for _ in range(3)]
-    for mixer, count in model.mixer_counts:
+    for mixer, count in model.mixers_with(mtp=mtp):
         for i, part in enumerate(decode(mixer, tokens)):
             sums[i] = sums[i] + count * part
-    linear = np.full(tokens.shape, 2.0 * parameters(model).active)
+    linear = np.full(tokens.shape, 2.0 * parameters(model, mtp=mtp).active)
     return Flops(linear, *sums, total=linear + sum(sums))
 
 
@@ -205,15 +206,16 @@ def _(m: Hca, tokens) -> tuple:
     return _parts(attention=4.0 * m.heads * m.head_dim * pairs)
 
 
-def prefill_flops(model: Model, context) -> Flops:
-    """FLOPs of a causal prefill of `context` tokens, for one sequence; the output head runs for the last token only."""
+def prefill_flops(model: Model, context, *, mtp: bool = False) -> Flops:
+    """FLOPs of a causal prefill of `context` tokens, for one sequence; the output head runs for the last token only. With
+    `mtp` the multi-token-prediction layers fill their caches too."""
     tokens = np.asarray(context, dtype=float)
     if (tokens < 0).any():
         raise ValueError(f"context={context!r}: wanted tokens >= 0")
     sums = [np.zeros(tokens.shape) for _ in range(3)]
-    for mixer, count in model.mixer_counts:
+    for mixer, count in model.mixers_with(mtp=mtp):
         for i, part in enumerate(prefill(mixer, tokens)):
             sums[i] = sums[i] + count * part
-    counted = parameters(model)
+    counted = parameters(model, mtp=mtp)
     linear = 2.0 * (counted.active - counted.head) * tokens + 2.0 * counted.head * (tokens > 0)
     return Flops(linear, *sums, total=linear + sum(sums))

@@ -135,23 +135,25 @@ def read(m, tokens, p: Precision) -> tuple:
     return kv, index, state, window
 
 
-def _sum_layers(model: Model, context, precision: Precision | None, one_layer) -> Bytes:
+def _sum_layers(model: Model, context, precision: Precision | None, mtp: bool, one_layer) -> Bytes:
     tokens = np.asarray(context)
     if (tokens < 0).any():
         raise ValueError(f"context={context!r}: wanted tokens >= 0")
     p = precision or model.precision
     sums = [np.zeros(tokens.shape) for _ in range(4)]
-    for mixer, count in model.mixer_counts:
+    for mixer, count in model.mixers_with(mtp=mtp):
         for i, part in enumerate(one_layer(mixer, tokens, p)):
             sums[i] = sums[i] + count * part
     return Bytes(*sums, total=sum(sums))
 
 
-def stored_bytes(model: Model, context, *, precision: Precision | None = None) -> Bytes:
-    """Bytes that one sequence of `context` tokens keeps, by part. `precision` replaces the model's own."""
-    return _sum_layers(model, context, precision, stored)
+def stored_bytes(model: Model, context, *, precision: Precision | None = None, mtp: bool = False) -> Bytes:
+    """Bytes that one sequence of `context` tokens keeps, by part. `precision` replaces the model's own; with `mtp` the
+    caches of its multi-token-prediction layers count too, as where they draft."""
+    return _sum_layers(model, context, precision, mtp, stored)
 
 
-def read_bytes(model: Model, context, *, precision: Precision | None = None) -> Bytes:
-    """Cache bytes that one decode step reads for one sequence of `context` tokens, by part; weights are not in it."""
-    return _sum_layers(model, context, precision, read)
+def read_bytes(model: Model, context, *, precision: Precision | None = None, mtp: bool = False) -> Bytes:
+    """Cache bytes that one decode step reads for one sequence of `context` tokens, by part; weights are not in it. With
+    `mtp` one draft of each multi-token-prediction layer is in the step."""
+    return _sum_layers(model, context, precision, mtp, read)

@@ -214,7 +214,14 @@ class Model(Spec):
     @property
     def mixer_counts(self) -> list[tuple]:
         """(mechanism, how many layers have it), in order of first use: costs sum over these few, not over all layers."""
-        return [(self.mechanisms[letter], count) for letter, count in Counter(self.pattern).items()]
+        return self.mixers_with(mtp=False)
+
+    def mixers_with(self, *, mtp: bool) -> list[tuple]:
+        """As `mixer_counts`, the mixers of the multi-token-prediction layers among them when `mtp`."""
+        counted = Counter(self.pattern)
+        if mtp and self.mtp:
+            counted[self.mtp.mixer] += self.mtp.layers
+        return [(self.mechanisms[letter], count) for letter, count in counted.items()]
 
     @property
     def ffn_counts(self) -> list[tuple]:
