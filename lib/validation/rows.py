@@ -247,10 +247,20 @@ def _prefill_ratio(context: float) -> float:
     return (attention + rest) / (other_attention + other_rest)
 
 
-def _prefill_reason(context: float, published: float) -> str:
-    """The rate of all other work, relative to attention's, at which operations would give the published ratio."""
+def implied_rate(context: float, published: float) -> float:
+    """The rate of all other work, relative to attention's, at which operations would give the published prefill ratio."""
     attention, rest, other_attention, other_rest = _prefill_parts(context)
-    rate = (published * other_rest - rest) / (attention - published * other_attention)
+    return (published * other_rest - rest) / (attention - published * other_attention)
+
+
+def implied_rates(start: float) -> list[float]:
+    """`implied_rate` at every context of the report's Fig. 7a from `start` tokens on."""
+    above, below = (figure(f"kl-fig7a-{name}").points() for name in ("mla", "kl"))
+    return [implied_rate(context, above[context] / below[context]) for context in above if context >= start]
+
+
+def _prefill_reason(context: float, published: float) -> str:
+    rate = implied_rate(context, published)
     if 0 < rate < 1:
         return (
             f"explained: operations alone; the ratio follows if all other work runs at {rate:.2f} of attention's rate"
