@@ -23,7 +23,12 @@ def step(
     As `recurrent` with T = 1, for decoding; the state that is given stays as it is. Kimi Linear, eq. 1.
     """
     delta.token(state, q, k, v, log_decay, beta, decay="B H", check=check)
-    return delta.step(state, q, k, v, log_decay[..., None], beta, q.shape[-1] ** -0.5 if scale is None else scale)
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    if q.is_cuda and not streaming.differentiable(q, k, v, log_decay, beta, state):
+        from lib.attention.triton import kda as kernel
+
+        return kernel.step(state, q, k, v, log_decay[..., None].expand_as(k), beta, scale=scale)
+    return delta.step(state, q, k, v, log_decay[..., None], beta, scale)
 
 
 def recurrent(

@@ -29,8 +29,8 @@ def _attend(
     q += b * q_b + h[:, None] * q_h
     q_latent = tl.load(q + c[None, :] * q_c, mask=(h[:, None] < heads) & (c[None, :] < C), other=0.0).to(DOT)
     if R > 0:
-        at = q + (C + r[None, :]) * q_c
-        q_rotary = tl.load(at, mask=(h[:, None] < heads) & (r[None, :] < R), other=0.0).to(DOT)
+        rotary_at = q + (C + r[None, :]) * q_c
+        q_rotary = tl.load(rotary_at, mask=(h[:, None] < heads) & (r[None, :] < R), other=0.0).to(DOT)
     peak = tl.full([HEADS], -1e30, WIDE)  # finite, so that a row without keys makes no NaN
     total = tl.zeros([HEADS], WIDE)
     acc = tl.zeros([HEADS, C_PAD], WIDE)

@@ -28,8 +28,8 @@ def _attend(
     low, high = first + part * share, tl.minimum(length, first + (part + 1) * share)
     m, d, e = tl.arange(0, M_PAD), tl.arange(0, K_PAD), tl.arange(0, V_PAD)
     h = g * M + m
-    at = q + b * q_b + h[:, None] * q_h + d[None, :] * q_k
-    queries = tl.load(at, mask=(m[:, None] < M) & (d[None, :] < K), other=0.0).to(DOT)
+    query_at = q + b * q_b + h[:, None] * q_h + d[None, :] * q_k
+    queries = tl.load(query_at, mask=(m[:, None] < M) & (d[None, :] < K), other=0.0).to(DOT)
     peak = tl.full([M_PAD], -1e30, WIDE)  # finite, so that a row without keys makes no NaN
     total = tl.zeros([M_PAD], WIDE)
     acc = tl.zeros([M_PAD, V_PAD], WIDE)
@@ -45,8 +45,8 @@ def _attend(
         weight = tl.where(seen[None, :], tl.exp(s - higher[:, None]), 0.0)
         shrink = tl.exp(peak - higher)
         total = total * shrink + tl.sum(weight, 1)
-        at = v + b * v_b + row * v_s + g * v_g + e[None, :] * v_v
-        values = tl.load(at, mask=seen[:, None] & (e[None, :] < V), other=0.0).to(DOT)  # [n, V]
+        value_at = v + b * v_b + row * v_s + g * v_g + e[None, :] * v_v
+        values = tl.load(value_at, mask=seen[:, None] & (e[None, :] < V), other=0.0).to(DOT)  # [n, V]
         acc = acc * shrink[:, None] + tl.dot(weight.to(DOT), values, input_precision="ieee").to(WIDE)
         peak = higher
     empty = total == 0.0
