@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from lib.data.mechanisms import Dsa, Linear, Mla
 from lib.data.model import Model, Run
 
 
@@ -28,8 +29,6 @@ def replace_mixers(model: Model, letters: dict[str, str], *, name: str) -> Model
 
 def all_full(model: Model) -> Model:
     """The twin whose linear layers are all replaced by the model's own full-attention (or sparse) layer."""
-    from lib.data.mechanisms import Linear
-
     linear = [letter for letter, mixer in model.mechanisms.items() if isinstance(mixer, Linear)]
     kept = [letter for letter in model.mechanisms if letter not in linear]
     if not linear or not kept:
@@ -37,3 +36,23 @@ def all_full(model: Model) -> Model:
     return replace_mixers(
         model, dict.fromkeys(linear, kept[0]), name=f"{model.name}-all-{model.mechanisms[kept[0]].type}"
     )
+
+
+def all_sparse(model: Model, indexer: Dsa) -> Model:
+    """The twin whose every layer is the model's own latent attention under another model's indexer: DSA under the same conditions.
+
+    Heads and latents are the model's; the indexer, its selection and the width of the compressed query are `indexer`'s.
+    """
+    latent = next((mixer for mixer in model.mechanisms.values() if isinstance(mixer, Mla)), None)
+    if latent is None:
+        raise ValueError(f"{model.name}: wanted a model with MLA layers, got mechanisms {sorted(model.mechanisms)}")
+    shared = ("heads", "latent", "rope", "nope", "value", "output_gate")
+    sparse = indexer.model_dump() | {name: getattr(latent, name) for name in shared}
+    content = model.model_dump() | {
+        "name": f"{model.name}-all-dsa",
+        "mixers": [Run(times=1, pattern="D" * len(model.pattern)).model_dump()],
+        "counts": {"D": len(model.pattern)},
+        "mechanisms": {"D": sparse},
+        "mtp": None,
+    }
+    return Model.model_validate(content)
