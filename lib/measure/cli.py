@@ -78,7 +78,7 @@ def check(folder: Path | None) -> int:
 def measure(options: argparse.Namespace) -> int:
     import torch
 
-    from lib.measure import clock, device, harness, memory
+    from lib.measure import clock, device, harness, load, memory
 
     names = NAMES if options.suite == "all" else tuple(options.suite.split(","))
     modules = {name: suite(name) for name in names}
@@ -107,7 +107,7 @@ def measure(options: argparse.Namespace) -> int:
         known = {} if options.again else record.known(name)
         run = harness.Run(
             clock.of(which), room, lambda: memory.allowance(which, most) + (pools[0].size if pools else 0), lambda *done: _keep(record, *done),
-            known, rest, skip=getattr(module, "too_slow", lambda plan, known: False),
+            known, rest, skip=getattr(module, "too_slow", lambda plan, known: False), others=load.Others().look,
         )  # fmt: skip
         with torch.inference_mode():
             report = run(module.plans(which))
@@ -134,7 +134,7 @@ def _opened(folder: Path, described: dict) -> Record:
     return record
 
 
-def _keep(record: Record, plan, case, samples, mode: str) -> None:
+def _keep(record: Record, plan, case, samples, mode: str, load: float | None) -> None:
     """Store a point's samples, in place of older ones, and write the suite."""
     point, extra = plan.point, case.extra()
     shared = {
@@ -144,6 +144,7 @@ def _keep(record: Record, plan, case, samples, mode: str) -> None:
         "flops": plan.work.flops,
         "buffers": case.buffers,
         "mode": mode,
+        "load": load,
     }
     rows = [shared | {"sample": i, "calls": s.calls, "seconds": s.seconds} | {key: value[i - len(samples)] if isinstance(value, list) else value for key, value in extra.items()} for i, s in enumerate(samples)]  # fmt: skip
     new = pd.DataFrame(rows, columns=records.columns(point.suite))

@@ -18,6 +18,9 @@ SECONDS, MOST = 2.5, 9  # a point gets more samples than the least until it has 
 SLOW = 3.0  # seconds of a call whose first run is kept as a sample: its memory was touched when the pool was filled
 
 
+QUIET, TRIES = 0.1, 3  # cores that others may use during a point, and how often it is tried for that
+
+
 class Mismatch(AssertionError):
     """A kernel was given other bytes than the formula says."""
 
@@ -57,16 +60,18 @@ class Report:
 
 @dataclass
 class Run:
-    """Measure plans one after the other. `keep(plan, case, samples, mode)` stores a point as soon as it is done."""
+    """Measure plans one after the other. `keep(plan, case, samples, mode, load)` stores a point as soon as it is done;
+    `others()` says how many cores other programs have used since it was last asked."""
 
     timer: object
     room: Callable[[int], object]  # bytes -> a pool of at least so many, or MemoryError
     free: Callable[[], int]
-    keep: Callable[[Plan, Case, list[Sample], str], None]
+    keep: Callable[[Plan, Case, list[Sample], str, float | None], None]
     known: dict[Point, float] = field(default_factory=dict)  # points that the record has, with their medians
     budget: float | None = None
     tell: Callable[[str], None] = lambda words: print(words, file=sys.stderr, flush=True)
     skip: Callable[[Plan, dict], bool] = lambda plan, known: False
+    others: Callable[[], float | None] = lambda: None
 
     def __call__(self, plans: Iterable[Plan]) -> Report:
         report, started = Report(), self.timer.clock()
@@ -109,8 +114,8 @@ class Run:
                 raise Mismatch(
                     f"{plan.point.words()}: tensors hold {case.counted:,.0f} bytes, the formula says {plan.work.bytes:,.0f}"
                 )
-            samples = sample(case, self.timer, least=plan.least, fast=plan.fast)
-            self.keep(plan, case, samples, self.timer.mode)
+            samples, load = self._quietest(case, plan)
+            self.keep(plan, case, samples, self.timer.mode, load)
         finally:
             case.finish()
         self.known[plan.point] = median(samples)
@@ -120,6 +125,19 @@ class Run:
         self.tell(
             f"[{bar}] {place + 1}/{count} {spent:5.0f} s  {plan.point.words()}: {1e3 * median(samples):.3f} ms, {len(samples)} samples"
         )
+
+    def _quietest(self, case: Case, plan: Plan) -> tuple[list[Sample], float | None]:
+        """The samples during which others used the CPU least, and how many cores they used; the first if that was little."""
+        best: tuple[list[Sample], float | None] = ([], None)
+        for attempt in range(TRIES):
+            self.others()
+            samples = sample(case, self.timer, least=plan.least, fast=plan.fast)
+            load = self.others()
+            if attempt == 0 or (load is not None and load < best[1]):
+                best = samples, load
+            if best[1] is None or best[1] <= QUIET or sum(s.seconds * s.calls for s in samples) > 4 * SECONDS:
+                break
+        return best
 
     def expected(self, plan: Plan) -> float:
         """Seconds that a point may take, from the same work at another size; unknown work is taken to be quick."""

@@ -37,6 +37,7 @@ COLUMNS = {
     "sample": "number of the sample of its point, from 0",
     "calls": "calls in a row that the sample is the mean of",
     "seconds": "of one call",
+    "load": "cores that other programs used while the point was sampled (empty where the system does not say)",
 }
 EXTRA = {
     "tiers": {
@@ -48,6 +49,7 @@ EXTRA = {
         "locality": "of the synthetic selection: share of rows kept from one step to the next",
     }
 }
+EMPTY = {"load", *EXTRA["tiers"]}  # columns of numbers that may have none
 TEXT = {"suite", "name", "model", "dtype", "variant", "mode", "medium", "method"}
 WHOLE = {"run", "context", "batch", "buffers", "sample", "calls"}
 POINT = list(Point._fields)
@@ -180,7 +182,7 @@ def _row(path: Path, number: int, fields: list[str], names: list[str], runs: int
 def _value(place: str, name: str, text: str) -> object:
     if name in TEXT:
         return text
-    if text == "" and name in EXTRA["tiers"]:
+    if text == "" and name in EMPTY:
         return math.nan
     try:
         value = int(text) if name in WHOLE else float(text)

@@ -86,6 +86,25 @@ def test_inputs_take_turns():
     assert seen == [0, 1, 2, 0, 1, 2]
 
 
+def test_a_point_disturbed_by_others_is_tried_again_and_the_quietest_try_is_kept():
+    """Mutation: the last try kept; a load that is stored and never looked at."""
+    timer, clock = wall()
+    loads = iter([0.0, 1.5, 0.0, 0.6, 0.0, 0.9])
+    kept = []
+    one = plan(clock, 1, seconds=lambda call: 0.1 + 0.001 * call)
+    run(timer, lambda *done: kept.append(done), others=lambda: next(loads))([one])
+    (_, _, samples, _, load) = kept[0]
+    assert load == 0.6 and next(loads, None) is None
+    assert samples[0].seconds > 0.105  # of the second try
+
+
+def test_a_quiet_point_is_measured_once():
+    timer, clock = wall()
+    calls: list = []
+    run(timer, others=lambda: 0.05)([plan(clock, 1, seconds=lambda call: 1.0, calls=calls)])
+    assert len(calls) == 7  # two warm up, five count
+
+
 def test_known_points_are_not_measured_again():
     """Mutation: a resume that forgets the points of the record."""
     timer, clock = wall()
@@ -205,5 +224,5 @@ def _frame():
     import pandas as pd
 
     values = {"run": 0, "suite": "decode", "name": "mla", "model": "toy", "context": 8, "batch": 1, "dtype": "bfloat16", "variant": "", "bytes": 8.0,
-              "flops": 1.0, "buffers": 1, "mode": "clock", "sample": 0, "calls": 1, "seconds": 0.5}  # fmt: skip
+              "flops": 1.0, "buffers": 1, "mode": "clock", "sample": 0, "calls": 1, "seconds": 0.5, "load": 0.25}  # fmt: skip
     return pd.DataFrame([values, values | {"sample": 1}], columns=records.columns("decode"))
