@@ -194,7 +194,7 @@ def tables(options):
 
 def bench(options):
     tests = python("-m", "pytest", "-m", "long", *options.rest)
-    return tests or python("-m", "benchmarks.decode")
+    return tests or python("-m", "benchmarks.decode") or python("-m", "benchmarks.prefill")
 
 
 def check(options):

@@ -1,6 +1,6 @@
 """Decode one layer at a million tokens, against the limits of this machine measured in the same run.
 
-    python -m benchmarks.decode [--tokens 1048576] [--rounds 5] [--only mla,index,sparse,gqa,csa,slopes]
+    python -m benchmarks.decode [--tokens 1048576] [--rounds 5] [--only mla,index,select,sparse,gqa,csa,hca,kda,slopes]
 
 The limit of a step is max(bytes / bandwidth, FLOP / rate): bandwidth from a large float32 sum, rate from a cube of
 matrices in the step's dtype. Where a processor has no instructions for bfloat16 its own product in that dtype is
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-from lib.attention import csa, dsa, mla, softmax
+from lib.attention import csa, dsa, kda, mla, softmax
 
 HEADS, LATENT, ROTARY = 32, 512, 64  # MLA of Kimi Linear and Kimi K2's proportions
 INDEX_HEADS, INDEX_DIM, SELECTED = 64, 128, 2048  # the indexer of DeepSeek-V3.2
@@ -60,7 +60,7 @@ def steps(tokens: int, names: list[str]) -> Iterator[Step]:
     """The steps by name, one at a time, so that only one cache is in memory."""
     torch.manual_seed(0)
     makers = {"mla": mla_step, "index": index_step, "select": select_step, "sparse": sparse_step, "gqa": gqa_step,
-              "csa": csa_step, "hca": hca_step}  # fmt: skip
+              "csa": csa_step, "hca": hca_step, "kda": kda_step}  # fmt: skip
     for name in names:
         yield makers[name](tokens)
 
@@ -127,6 +127,15 @@ def hca_step(tokens: int) -> Step:
     count = 128 + tokens // 128
     run = lambda: csa.decode(q, window, entries, sinks=sinks)  # noqa: E731
     return Step(f"V4 HCA, 128 heads over {count}", run, count * 512 * 2, 4 * 128 * 512 * count)
+
+
+def kda_step(tokens: int) -> Step:
+    """The state of Kimi-Linear's layer, whatever the tokens: read and written."""
+    shape = (1, 32, HEAD_DIM)
+    q, k, v = torch.randn(shape), torch.nn.functional.normalize(torch.randn(shape), dim=-1), torch.randn(shape)
+    log_decay, beta, state = -torch.rand(shape), torch.rand(shape[:2]), torch.randn(*shape, HEAD_DIM)
+    run = lambda: kda.step(state, q, k, v, log_decay, beta)  # noqa: E731
+    return Step("KDA step, 32 x 128 x 128, one state", run, 2 * state.numel() * 4, 7 * state.numel())
 
 
 def extra_memory(run: Callable[[], object]) -> float:
@@ -198,12 +207,12 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=1 << 20)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cube", type=int, default=CUBE)
-    parser.add_argument("--only", default="mla,index,select,sparse,gqa,csa,hca,slopes")
+    parser.add_argument("--only", default="mla,index,select,sparse,gqa,csa,hca,kda,slopes")
     options = parser.parse_args()
     names = options.only.split(",")
     compare(options.tokens, options.rounds, [n for n in names if n != "slopes"], options.cube)
     if "slopes" in names:
-        slopes(options.tokens, options.rounds, [n for n in names if n in ("mla", "index", "sparse", "gqa")])
+        slopes(options.tokens, options.rounds, [n for n in names if n in ("kda", "mla", "index", "sparse", "gqa")])
 
 
 if __name__ == "__main__":

@@ -51,10 +51,11 @@ def step(
     """
     q, k, v_t, log_decay, beta = (x.to(state.dtype) for x in (q, k, v, log_decay, beta))
     decay = torch.exp(log_decay)
-    read = torch.matmul(torch.stack((k * decay, q * decay), 2), state)  # [B, H, 2, V]
+    read = torch.matmul(torch.stack((k, q), 2) * decay[:, :, None], state)  # [B, H, 2, V]
     new = beta[..., None] * (v_t - read[:, :, 0])  # [B, H, V]
-    out = scale * (read[:, :, 1] + (q * k).sum(-1, keepdim=True) * new)
-    return out.to(v.dtype), state * decay[..., None] + k[..., None] * new[..., None, :]
+    out = scale * torch.addcmul(read[:, :, 1], (q * k).sum(-1, keepdim=True), new)
+    # the decayed state is a tensor of its own: what is written is added where it lies, not to another copy of it
+    return out.to(v.dtype), (state * decay[..., None]).addcmul_(k[..., None], new[..., None, :])
 
 
 def not_positive(log_decay: Tensor) -> None:

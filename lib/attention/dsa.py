@@ -15,7 +15,7 @@ from lib.attention.partial import merge
 
 BLOCK = 2048  # keys a block: 2048 x 128 float32 and its 2048 x 64 scores (1.5 MB) stay in a core's caches
 
-LISTED = 256  # rows a block of `decode`: gathered, then widened, 0.9 MB in a core's caches
+LISTED = 2048  # rows that are gathered at a time: all that a published indexer selects, one product for both threads
 
 
 def rotate(x: Tensor, positions: Tensor, rotary: int = 64, *, base: float = 10000.0) -> Tensor:

@@ -140,15 +140,10 @@ def attend_row(q: Tensor, k: Tensor, v: Tensor, scale: float) -> tuple[Tensor, T
     def work(low: int, high: int) -> tuple[Tensor, Tensor]:
         running = streaming.Softmax(query.shape[:2], v.shape[-1], query, inplace=inplace)
         keys, values = (streaming.Widen(x, wide, min(BLOCK, high - low), inplace) for x in (k, v))
-        room = query.new_empty(*query.shape[:2], min(BLOCK, high - low)) if inplace else None
+        room = query.new_empty(*query.shape[:2], BLOCK) if inplace else None
         for i, j in streaming.blocks(low, high, BLOCK):
             block = keys(i, j).permute(1, 2, 0)  # [G, K, n]
-            if inplace:
-                scores = room[..., : j - i]
-                for g in range(groups):
-                    torch.mm(query[g], block[g], out=scores[g])
-            else:
-                scores = query @ block  # [G, M, n]
+            scores = torch.bmm(query, block, out=room if j - i == BLOCK else None)  # [G, M, n]
             running.fold(scores, values(i, j).transpose(0, 1))
         return running.finish()
 
