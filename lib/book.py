@@ -14,7 +14,7 @@ from lib import accepted, claimpage, html, tables
 from lib.accepted import TableDrift
 from lib.tables.spec import Table
 
-__all__ = ["TableDrift", "claims_table", "glue_numbers", "number", "scoreboard", "show"]
+__all__ = ["TableDrift", "calculator", "claims_table", "glue_numbers", "number", "scoreboard", "show"]
 
 GLUE_PREFIX = "application/papermill.record/"  # myst_nb's mark of an output that is kept but not shown
 
@@ -109,3 +109,10 @@ def scoreboard(frame: pd.DataFrame | None = None) -> Page:
     """How many claims got each verdict, each count a link to those claims."""
     counts = claimpage.counts(_claims(frame))
     return Page(claimpage.tiles(counts), "\n".join(f"{count:4d}  {kind.words}" for kind, count in counts.items()))
+
+
+def calculator() -> Page:
+    """The calculator: a form over numbers of lib.cost, which reacts without a server."""
+    from lib.calculator import markup  # a second's work, for one page
+
+    return Page(markup(), "The calculator works on the site; python -m lib.cost prints the same numbers.")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from lib.calculator import system
 from lib.claims.convergence import designs
 from lib.cost import decode_flops, parameters, read_bytes, stored_bytes
-from lib.cost.capacity import ceiling
+from lib.cost.capacity import ceiling, max_batch
 from lib.cost.crossover import crossovers
 from lib.cost.flops import CHUNK, chunk_flops
 from lib.cost.memory import entry_bytes, latent_bytes, stored
 from lib.cost.scaling import NEAR_LINEAR
+from lib.cost.step import decode_step
 from lib.data import Model, chips, claims, figure, figures, model, models, prices
 from lib.data.mechanisms import Softmax
 from lib.data.variants import all_full
@@ -19,7 +21,7 @@ from lib.evidence import ceilings, money, reports
 from lib.evidence import geometry as g
 from lib.evidence import scaling as s
 from lib.evidence.training import compute_where, efficiency_after_shift, shift_that_erases
-from lib.evidence.words import count, dollars, percent, ratio, size, tokens
+from lib.evidence.words import count, dollars, percent, ratio, seconds, size, tokens
 from lib.tables import TABLES
 from lib.tables import efficiency as efficiency_tables
 from lib.validation.rows import implied_rates
@@ -291,6 +293,27 @@ CLAIMS = {
     "printed_quotient": lambda: f"{printed('480.4M').value / printed('11.3M').value:.1f}",
 }
 
+
+CALCULATED = 16  # sequences, and chips: the calculator's first state
+
+
+def _at_a_million(name: str, split: str = "context"):
+    return decode_step(model(name), system("h200", CALCULATED, split), context=M1, batch=CALCULATED)
+
+
+def _that_fit(split: str) -> str:
+    return _some(int(max_batch(g.kimi_k3(), system("h200", CALCULATED, split), context=M1)))
+
+
+CALCULATOR = {
+    "calc_batch": lambda: f"{CALCULATED}",
+    "calc_chips": lambda: f"{CALCULATED}",
+    "calc_k3": lambda: seconds(float(_at_a_million("kimi-k3").time_lower)),
+    "calc_v4": lambda: seconds(float(_at_a_million("deepseek-v4-pro").time_lower)),
+    "calc_fits_tensor": lambda: _that_fit("tensor"),
+    "calc_fits_context": lambda: _that_fit("context"),
+}
+
 REPRODUCE = {
     "models_count": lambda: f"{len(models())}",
     "chips_count": lambda: f"{len(chips())}",
@@ -301,7 +324,7 @@ REPRODUCE = {
 
 CHAPTERS = {
     "architecture": ARCHITECTURE, "index": INDEX, "efficiency": EFFICIENCY, "deployment": DEPLOYMENT, "memory_economy": MEMORY_ECONOMY,
-    "convergence": CONVERGENCE, "ceiling": CEILING, "claims": CLAIMS, "reproduce": REPRODUCE,
+    "convergence": CONVERGENCE, "ceiling": CEILING, "calculator": CALCULATOR, "claims": CLAIMS, "reproduce": REPRODUCE,
 }  # fmt: skip
 NUMBERS: dict[str, Number] = {
     key: Number(chapter, compute) for chapter, group in CHAPTERS.items() for key, compute in group.items()
