@@ -285,8 +285,9 @@
     rent();
     root.hidden = false;
     recall();
-    window.bookCalculator = { data, evaluate: (state, name) => evaluate(data, state, name) };
+    window.bookCalculator = { data, read, evaluate: (state, name) => evaluate(data, state, name) };
   }
 
+  window.bookCalculate = evaluate; // for tests
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll(".calculator").forEach(start));
 })();
