@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 SITE = ROOT / "_build" / "html"
 WANTED = (3, 11)
+QUICK = "not long and not site"  # what needs neither minutes nor a built site
 LOCALHOST = "127.0.0.1"
 # JupyterLab opens a Markdown chapter as a notebook on a double click only when its default viewer says so
 LAB_VIEWERS = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}
@@ -185,7 +186,7 @@ def book(options):
 
 
 def test(options):
-    return python("-m", "pytest", "-m", "not long", *options.rest)
+    return python("-m", "pytest", "-m", QUICK, *options.rest)
 
 
 def tables(options):
@@ -201,10 +202,11 @@ def check(options):
     """All checks, each of them even when one before it failed, so that one run tells everything."""
     steps = {
         "lint": ["-m", "ruff", "check", "."],
-        "tests": ["-m", "pytest", "-m", "not long"],
+        "tests": ["-m", "pytest", "-m", QUICK],
         "tables": ["-m", "lib.build", "tables"],
         "book": ["-m", "lib.build", "book"],
         "site": ["-m", "lib.sitecheck"],
+        "browser": ["-m", "pytest", "-m", "site", "-rs", "tests/site"],
     }
     if options.without_tests:
         del steps["tests"]

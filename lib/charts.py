@@ -29,7 +29,14 @@ COLOURS = {
     "dsa": "#009e73",
     "csa": "#56a4d8",
     "hca": "#7a63b0",
+    "lightning": "#8c5a3c",
 }
+NAMES = {
+    "softmax": "Full attention", "window": "Sliding window", "mla": "MLA", "gated_delta": "Gated DeltaNet", "kda": "KDA",
+    "dsa": "DSA", "csa": "CSA", "hca": "HCA", "lightning": "Lightning",
+}  # fmt: skip
+# which of a model's mechanisms its caches and steps at long contexts follow: the first that it has
+_RANK = ("csa", "dsa", "kda", "gated_delta", "lightning", "mla", "softmax", "window")
 CONTEXTS = [4096, 16384, 65536, 262144, 1048576]
 _CONTEXT_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, 'd') + 'M' : format(datum.value / 1024, 'd') + 'K'"
@@ -72,6 +79,21 @@ def mechanism(field: str, present: Iterable[str] = COLOURS) -> alt.Color:
     """The colour encoding of a field whose values are names of mechanisms; `present` are those to list beside it."""
     names = list(present)
     return alt.Color(field, scale=alt.Scale(domain=names, range=[COLOURS[name] for name in names]))
+
+
+def stylesheet() -> str:
+    """The colours as CSS variables and classes, so that tables, the calculator and charts agree."""
+    rules = [
+        f".mech-{name.replace('_', '-')} {{ --mechanism: var(--mech-{name.replace('_', '-')}); }}" for name in COLOURS
+    ]
+    both = "; ".join(f"--mech-{name.replace('_', '-')}: {value}" for name, value in COLOURS.items())
+    return f":root {{ {both} }}\n" + "\n".join(rules) + "\n"
+
+
+def mechanism_of(model) -> str:
+    """The mechanism whose colour a model has."""
+    present = {mixer.type for mixer, _ in model.mixer_counts}
+    return next(name for name in _RANK if name in present)
 
 
 def context_axis(title: str = "Context (tokens)") -> alt.Axis:

@@ -192,4 +192,4 @@ def test_make_check_runs_every_step_though_one_fails(monkeypatch, capsys):
     ran = []
     monkeypatch.setattr(tasks, "python", lambda *command: ran.append(command) or int("ruff" in command))
     assert tasks.main(["check"]) == 1
-    assert len(ran) == 5 and "Failed: lint" in capsys.readouterr().out
+    assert len(ran) == 6 and "Failed: lint" in capsys.readouterr().out

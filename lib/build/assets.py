@@ -31,6 +31,15 @@ def make(source: Path, folder: Path) -> None:
     charts(folder / "charts")
     tables(source / "data" / "tables", folder / "data" / "tables")
     entrance(folder)
+    # a folder of its own: Sphinx links stylesheets only from its static folders
+    (folder.parent / "static").mkdir(exist_ok=True)
+    (folder.parent / "static" / "colours.css").write_text(colours(), encoding="utf-8")
+
+
+def colours() -> str:
+    from lib.charts import stylesheet
+
+    return stylesheet()
 
 
 def mathjax(folder: Path) -> None:
