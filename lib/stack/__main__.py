@@ -1,0 +1,7 @@
+"""`python -m lib.stack`."""
+
+import sys
+
+from lib.stack.cli import main
+
+sys.exit(main())
