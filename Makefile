@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 
-.PHONY: help book test serve tables check lab bench clean setup
+.PHONY: help book test serve tables check lab bench train clean setup
 .DEFAULT_GOAL := help
 
 help:
@@ -13,10 +13,11 @@ help:
 	@echo 'make check            lint, tests, tables, strict build and checks of the site'
 	@echo 'make lab              open the chapters as notebooks in JupyterLab'
 	@echo 'make bench            run the long tests and benchmarks'
+	@echo 'make train            train the small models of the convergence chapter (resumable, about an hour)'
 	@echo 'make clean            remove _build'
 	@echo 'PYTHON=python3.12 chooses another Python (3.11 or newer)'
 
-book test check lab bench clean setup:
+book test check lab bench train clean setup:
 	@"$(PYTHON)" tasks.py $@
 
 serve:

@@ -198,6 +198,10 @@ def bench(options):
     return tests or python("-m", "benchmarks.decode") or python("-m", "benchmarks.prefill")
 
 
+def train(options):
+    return python("-m", "lib.stack", "train", *options.rest)
+
+
 def check(options):
     """All checks, each of them even when one before it failed, so that one run tells everything."""
     steps = {
@@ -288,6 +292,9 @@ def parser():
     add(lab, "open the chapters as notebooks in JupyterLab").add_argument("rest", nargs=argparse.REMAINDER)
     add(bench, "run the long tests and benchmarks: a million tokens, minutes of work").add_argument(
         "rest", nargs=argparse.REMAINDER
+    )
+    add(train, "train the small models of the convergence chapter; a second call goes on").add_argument(
+        "rest", nargs=argparse.REMAINDER, help="options of python -m lib.stack train"
     )
     add(clean, "remove _build").add_argument("--all", action="store_true", help="the virtual environment too")
     add(setup, "make the virtual environment, nothing else")

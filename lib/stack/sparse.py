@@ -45,11 +45,20 @@ class TrainedDsa(DsaLayer):
         logits = self.scale * torch.einsum("bthk,bshk->bhts", q, k)
         causal = torch.ones(x.shape[1], k.shape[1], dtype=torch.bool, device=x.device).tril(start)
         index = self._scores(x, cache, positions).masked_fill(~causal, NONE)  # [B, T, S]
-        chosen = _largest(index, self.top_k) & causal
+        chosen = _mask(index, self.top_k) & causal
         allowed = causal if self.dense else chosen
         weights = torch.softmax(logits.masked_fill(~(allowed if allowed.dim() == 2 else allowed[:, None]), NONE), -1)
         self.seen = self._look(weights, logits, index, chosen, causal)
         return self._output(x, torch.einsum("bhts,bshv->bthv", weights, v)), cache
+
+    def selection(self, x: Tensor, cache: SparseCache, *, indices: Tensor | None = None) -> Tensor:
+        """As `DsaLayer.selection`; -1 where there are fewer earlier tokens than the top-k."""
+        positions = torch.arange(len(cache.keys) - x.shape[1], len(cache.keys), device=x.device)
+        index = self._scores(x, cache, positions).masked_fill(
+            torch.arange(len(cache.keys), device=x.device) > positions[:, None], NONE
+        )
+        chosen = largest(index, self.top_k)
+        return torch.where(chosen <= positions[:, None], chosen, -1)
 
     def _scores(self, x: Tensor, cache: SparseCache, positions: Tensor) -> Tensor:
         """Index scores `[B, T, S]` from detached inputs (V3.2, eq. 1)."""
@@ -86,7 +95,13 @@ class TrainedDsa(DsaLayer):
         return Seen(loss, recall, chosen)
 
 
-def _largest(scores: Tensor, n: int) -> Tensor:
-    """A mask of the n largest of each row."""
-    n = min(n, scores.shape[-1])
-    return torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, scores.detach().topk(n, -1).indices, True)
+def largest(scores: Tensor, n: int) -> Tensor:
+    """Indices of the n largest of each row. Scores of a ReLU are often equal, namely 0: of equals the later token is taken,
+    so that a sequence and its single steps choose alike."""
+    backwards = scores.detach().flip(-1)
+    order = torch.sort(backwards, dim=-1, descending=True, stable=True).indices[..., :n]
+    return scores.shape[-1] - 1 - order
+
+
+def _mask(scores: Tensor, n: int) -> Tensor:
+    return torch.zeros_like(scores, dtype=torch.bool).scatter_(-1, largest(scores, n), True)
