@@ -19,7 +19,7 @@ import pandas as pd
 
 BUILDING = "BOOK_BUILD"  # set by lib.build: pages take HTML only, a second form of an output would be a warning
 
-# Okabe and Ito: apart for every kind of colour blindness; these read on white and on near-black
+# Okabe and Ito: apart for every kind of colour blindness; each has three times the contrast of a white and of a near-black page
 COLOURS = {
     "softmax": "#767676",
     "window": "#a67c00",
@@ -27,7 +27,7 @@ COLOURS = {
     "gated_delta": "#cc79a7",
     "kda": "#d55e00",
     "dsa": "#009e73",
-    "csa": "#56a4d8",
+    "csa": "#3d9be0",
     "hca": "#7a63b0",
     "lightning": "#8c5a3c",
 }
@@ -41,6 +41,7 @@ CONTEXTS = [4096, 16384, 65536, 262144, 1048576]
 _CONTEXT_LABEL = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, 'd') + 'M' : format(datum.value / 1024, 'd') + 'K'"
 )
+_FACETS = {"row", "column", "facet", "hconcat", "vconcat", "concat", "repeat"}
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
@@ -141,8 +142,10 @@ class Figure:
 
 def specification(chart: alt.TopLevelMixin) -> str:
     """The chart as JSON in a fixed order; Altair numbers what it names itself, so nothing in it is random."""
-    spec = chart.properties(width="container").to_dict()
+    spec = chart.to_dict()
     spec.pop("config", None)  # the page's theme decides
+    if not _FACETS & (spec.keys() | spec.get("encoding", {}).keys()):
+        spec["width"] = "container"  # of one view; the page's script gives facets their width
     return json.dumps(spec, sort_keys=True, separators=(",", ":"))
 
 

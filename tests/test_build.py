@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from lib import accepted
+from lib import accepted, charts
 from lib.build import __main__ as command
-from lib.build import assets, book, imprint, listing
+from lib.build import assets, book, finish, imprint, listing
 from lib.build import tables as tables_command
 
 
@@ -95,7 +95,7 @@ def test_the_site_carries_what_it_needs(tmp_path):
     (tmp_path / "data" / "tables").mkdir(parents=True)
     (tmp_path / "data" / "tables" / "T-x.csv").write_text("row\nMLA\n")
     assets.make(tmp_path, tmp_path / "assets")
-    mathjax = (tmp_path / "assets" / "mathjax" / "tex-svg.js").read_text(encoding="utf-8")
+    mathjax = (tmp_path / "assets" / "mathjax" / "tex-chtml.js").read_text(encoding="utf-8")
     assert "3.2.2" in mathjax and (tmp_path / "assets" / "mathjax" / "LICENSE.txt").stat().st_size > 5000
     assert (tmp_path / "assets" / "data" / "tables" / "T-x.csv").read_text() == "row\nMLA\n"
     entrance = (tmp_path / "assets" / "index.html").read_text()
@@ -168,3 +168,54 @@ def test_tags_are_escaped_and_an_unknown_address_is_left_out():
     assert 'property="og:url" content="https://example.org/x.html"' in imprint.tags(
         "t", "d", "b", "https://example.org/x.html"
     )
+
+
+SCRIPT = """var a={"bars":[448,512,["navicon"],"f0c9","M1"]};var b={bars:[640,512,[],"f0c9","M2"],"sun":[8,9,[],"f185","M3"]}"""
+
+
+def built(folder, pages):
+    """A small site with the theme's icon script."""
+    scripts = folder / "_static" / "scripts"
+    scripts.mkdir(parents=True)
+    (scripts / "fontawesome.js").write_text(SCRIPT)
+    for name, body in pages.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f'<html><head><script defer src="../_static/scripts/fontawesome.js?digest=1"></script></head>{body}</html>'
+        )
+
+
+def test_used_icons_become_a_stylesheet_and_their_script_goes(tmp_path):
+    """Breaks when an unused icon is kept, the first and not the solid set is cut, or a page still asks for the script."""
+    built(tmp_path, {"chapters/a.html": '<i class="fa-solid fa-bars fa-lg"></i>'})
+    finish.icons(tmp_path)
+    page, sheet = (tmp_path / "chapters" / "a.html").read_text(), (tmp_path / finish.ICONS).read_text()
+    assert "fontawesome.js" not in page and 'href="../_static/icons.css"' in page
+    assert ".fa-bars" in sheet and "M2" in sheet and "M1" not in sheet and ".fa-sun" not in sheet
+    assert not (tmp_path / finish.SOURCE).exists()
+
+
+def test_the_map_lists_pages_under_the_public_address(tmp_path):
+    """Breaks when the map is written without an address, or an address is doubled."""
+    built(tmp_path, {"chapters/a.html": "", "genindex.html": ""})
+    finish.site(tmp_path, title="A & B")
+    assert not (tmp_path / "sitemap.xml").exists() and "A &amp; B" in (tmp_path / "404.html").read_text()
+    finish.site(tmp_path, title="A", address="https://example.org/book/")
+    assert (tmp_path / "sitemap.xml").read_text().count("<loc>") == 1
+    assert "https://example.org/book/chapters/a.html" in (tmp_path / "sitemap.xml").read_text()
+
+
+def test_the_public_address_is_one(monkeypatch):
+    """Breaks when a name without a scheme would become part of every page's tags."""
+    monkeypatch.setenv("BOOK_ADDRESS", "example.org")
+    with pytest.raises(ValueError, match=r"BOOK_ADDRESS='example\.org'"):
+        imprint.address()
+    monkeypatch.setenv("BOOK_ADDRESS", "https://example.org/book/")
+    assert imprint.address() == "https://example.org/book"
+
+
+def test_colours_of_the_charts_are_those_of_the_page():
+    """Breaks when a mechanism has one colour in a chart and another in the stylesheet."""
+    sheet = assets.colours()
+    assert all(f"--mech-{name.replace('_', '-')}: {value}" in sheet for name, value in charts.COLOURS.items())

@@ -38,7 +38,7 @@ def effective():
         ("external_toc_exclude_missing", True),  # else README.md and lib/ become pages
         ("suppress_warnings", ["myst.domains"]),  # Jupyter Book's own; the book adds none
         ("html_extra_path", ["_build/assets"]),
-        ("mathjax_path", "../mathjax/tex-svg.js"),
+        ("mathjax_path", "../mathjax/tex-chtml.js"),
         ("language", "en"),
         ("html_last_updated_fmt", None),  # a date would make two builds differ
     ],
@@ -99,6 +99,7 @@ def test_every_page_of_the_table_of_contents_is_named_once():
         "memory_economy",
         "convergence",
         "ceiling",
+        "calculator",
         "claims",
         "reproduce",
     ]

@@ -22,6 +22,8 @@
     const spec = JSON.parse(place.parentElement.querySelector('script[type="application/json"]').textContent);
     const look = JSON.parse(place.dataset[dark() ? "dark" : "light"] || "{}");
     const embed = await loadBundle();
+    // Vega-Lite fits one view to its place, not facets: beside their heads and labels they get what is left
+    if (spec.encoding?.row && !spec.width) spec.width = Math.max(140, place.clientWidth - 250);
     // inside the labelled place, since the embedding puts a label of its own on the element that it is given
     const canvas = document.createElement("div");
     canvas.className = "chart-canvas";
@@ -112,7 +114,20 @@
     });
   }
 
+  // ---- formulas that are wider than the page scroll, so that the keyboard must reach them
+  function reachFormulas() {
+    for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
+      const wide = formula.scrollWidth > formula.clientWidth;
+      formula.toggleAttribute("tabindex", wide);
+      if (wide) formula.tabIndex = 0;
+    }
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
+    if (document.querySelector(".math")) {
+      window.addEventListener("load", () => window.MathJax?.startup?.promise?.then(reachFormulas));
+      window.addEventListener("resize", reachFormulas);
+    }
     watchCharts();
     document.querySelectorAll(".claims").forEach(claims);
   });

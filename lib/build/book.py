@@ -11,7 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from lib.build import RECORD, assets, config
+from lib.build import RECORD, assets, config, finish, imprint
+from lib.build.assets import TITLE
 
 # jsonschema imports a grammar of addresses if it can; that takes seconds, and no key of the book is an address
 JUPYTER_BOOK = """
@@ -42,6 +43,7 @@ def build(source: Path, *, verbose: bool = False) -> int:
     record = _read(output / RECORD)
     failure = record.get("failure")
     if status == 0 and not faults and not failure:
+        finish.site(output / "html", title=TITLE, address=imprint.address())
         _tell(record["chapters"], output / "html", time.monotonic() - started)
         return 0
     _tell_failure(source, failure, faults, output / "build.log")

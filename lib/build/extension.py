@@ -13,6 +13,7 @@ from sphinx.util import logging
 
 from lib.build import RECORD, config, imprint, listing
 
+NEEDS = {"mathjax": 'class="math', "calculator.js": 'class="calculator"'}  # script -> what it works on
 LOGGER = logging.getLogger(__name__)
 
 
@@ -27,6 +28,7 @@ def setup(app) -> dict:
 
 
 def _sign(app, configuration) -> None:
+    configuration.html_baseurl = imprint.address() or configuration.html_baseurl
     configuration.html_theme_options["extra_footer"] = imprint.footer(Path(app.srcdir))
 
 
@@ -34,10 +36,10 @@ def _describe(app, page, template, context, doctree) -> None:
     if doctree is None:
         return
     title = re.sub(r"<[^>]+>", "", unescape(context.get("title", "")))
-    base = app.config.html_baseurl
-    address = f"{base.rstrip('/')}/{page}.html" if base else ""
+    base = app.config.html_baseurl.rstrip("/")
+    address, image = (f"{base}/{page}.html", f"{base}/social.png") if base else ("", "../social.png")
     context["metatags"] = context.get("metatags", "") + imprint.tags(
-        title, imprint.description(doctree), app.config.html_title, address
+        title, imprint.description(doctree), app.config.html_title, address, image, imprint.citation(Path(app.srcdir))
     )
 
 
@@ -55,9 +57,15 @@ def _listings(app) -> Iterator[tuple[str, dict, str]]:
 
 
 def _without_thebe(app, page, template, context, doctree) -> None:
-    """Jupyter Book always loads thebe's starter, which names another host and declares its constants twice."""
+    """Jupyter Book always loads thebe's starter, which names another host and declares its constants twice; and MathJax and
+    the calculator, which most pages have no use for."""
+    unused = [name for name, mark in NEEDS.items() if mark not in (context.get("body") or "")]
     if "script_files" in context:
-        context["script_files"] = [script for script in context["script_files"] if not _of_thebe(script)]
+        context["script_files"] = [
+            script
+            for script in context["script_files"]
+            if not _of_thebe(script) and not any(name in str(getattr(script, "filename", "")) for name in unused)
+        ]
 
 
 def _of_thebe(script) -> bool:

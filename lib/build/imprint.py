@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
+
+import yaml
 
 PACKAGES = ("torch", "numpy", "pandas")  # those that decide a number on a page
 LONGEST = 200  # characters of a description that search engines and messengers show
@@ -36,16 +39,38 @@ def _git(source: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def tags(title: str, description: str, book: str, address: str = "") -> str:
-    """Open Graph and citation tags; `address` only where the public one is configured."""
+def address() -> str:
+    """The site's public address, which whoever publishes it gives as BOOK_ADDRESS; empty elsewhere."""
+    given = os.environ.get("BOOK_ADDRESS", "")
+    if given and not given.startswith(("https://", "http://")):
+        raise ValueError(f"BOOK_ADDRESS={given!r}: wanted an address such as https://example.org/book/")
+    return given.rstrip("/")
+
+
+def citation(source: Path) -> dict[str, str]:
+    """What CITATION.cff says of the book, under the names that reference managers read."""
+    path = source / "CITATION.cff"
+    given = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    authors = given.get("authors") or [{}]
+    return {
+        "citation_author": authors[0].get("name", ""),
+        "citation_publication_date": str(given.get("date-released", "")).replace("-", "/"),
+    }
+
+
+def tags(title: str, description: str, book: str, address: str = "", image: str = "", cited: dict | None = None) -> str:
+    """Open Graph and citation tags; `address` and `image` only where the public address is known."""
     pairs = {
         "og:title": title,
         "og:type": "article",
         "og:site_name": book,
         "og:description": description,
         "og:url": address,
+        "og:image": image,
+        "og:image:alt": image and f"{book}: least time of a decode step over context, a line a model",
     }
-    named = {"description": description, "citation_title": title, "citation_inbook_title": book}
+    named = {"description": description, "citation_title": title, "citation_inbook_title": book} | (cited or {})
+    named |= {"twitter:card": image and "summary_large_image", "citation_public_url": address}
     lines = [f'<meta property="{key}" content="{escape(value, quote=True)}">' for key, value in pairs.items() if value]
     lines += [f'<meta name="{key}" content="{escape(value, quote=True)}">' for key, value in named.items() if value]
     return "\n" + "\n".join(lines) + "\n"
