@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 from lib.calculator import system
 from lib.claims.convergence import designs
-from lib.cost import decode_flops, parameters, read_bytes, stored_bytes
+from lib.cost import decode_flops, parameters, parking, read_bytes, stored_bytes
 from lib.cost.capacity import ceiling, max_batch
 from lib.cost.crossover import crossovers
 from lib.cost.flops import CHUNK, chunk_flops
 from lib.cost.memory import entry_bytes, latent_bytes, stored
 from lib.cost.scaling import NEAR_LINEAR
 from lib.cost.step import decode_step
-from lib.data import Model, chips, claims, figure, figures, model, models, prices
+from lib.data import Model, chip, chips, claims, figure, figures, model, models, prices, tiers
 from lib.data.mechanisms import Softmax
 from lib.data.variants import all_full
 from lib.evidence import ceilings, money, reports
 from lib.evidence import geometry as g
 from lib.evidence import scaling as s
+from lib.evidence import tiers as tier_evidence
 from lib.evidence.training import compute_where, efficiency_after_shift, shift_that_erases
 from lib.evidence.words import count, dollars, percent, ratio, seconds, size, tokens
 from lib.tables import TABLES
@@ -226,6 +227,26 @@ MEMORY_ECONOMY = {
     "v32_index": lambda: size(float(read_bytes(g.v32(), M1).index)),
     "kl_state": DEPLOYMENT["state_read"],
     "kl_latents": DEPLOYMENT["latents_read"],
+}
+
+
+def _kept(name: str):
+    return parking(model(name), tiers()["nvme"], chip("h200"), context=M1)
+
+
+MEMORY_ECONOMY |= {
+    "tier_page": lambda: f"{tier_evidence.PAGE:,}",
+    "v32_row": ARCHITECTURE["dsa_latent_bytes"],
+    "page_waste": lambda: f"{tier_evidence.PAGE / latent_bytes(g.latent_attention(g.v32()), g.v32().precision):.1f}",
+    "tier_v32_ddr5": lambda: seconds(float(tier_evidence.step(g.v32(), "ddr5").time_lower)),
+    "tier_kl_ddr5": lambda: seconds(float(tier_evidence.step(g.kimi_linear(), "ddr5").time_lower)),
+    "tier_glm_ddr5": lambda: seconds(float(tier_evidence.step(model("glm-5.3-flash"), "ddr5").time_lower)),
+    "tier_glm_resident": lambda: size(float(tier_evidence.step(model("glm-5.3-flash"), "ddr5").resident)),
+    "tier_kl_furthest": lambda: tokens(tier_evidence.furthest(g.kimi_linear(), "ddr5")),
+    "park_k3_low": lambda: dollars(24 * _kept("kimi-k3").dollars[0]),
+    "park_k3_high": lambda: dollars(24 * _kept("kimi-k3").dollars[1]),
+    "park_k3_restore": lambda: f"{_kept('kimi-k3').restore[0]:.1f} to {_kept('kimi-k3').restore[1]:.1f} s",
+    "one_reading_here": lambda: dollars(money.one_reading()),
 }
 
 

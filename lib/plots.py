@@ -12,6 +12,7 @@ from lib.data import model
 from lib.evidence import money
 from lib.evidence.ceilings import TPOT, node
 from lib.evidence.words import percent
+from lib.tables import table
 from lib.tables.architecture import caches
 from lib.tables.walls import sensitivity
 
@@ -160,3 +161,30 @@ def shares() -> charts.Figure:
     return charts.figure((line + dots).properties(height=320), f"One week of one agent: \"storage\" is {low:.0f} % to {high:.0f} % of the bill, by price list",
                          f"Each dot is a dated price row; the line has the median output price. At a ratio of 0.1, {percent(float(np.interp(0.1, curve['ratio'], curve['share'])) / 100, 0)}; "
                          "the bytes are the same everywhere.", data)  # fmt: skip
+
+
+# fast to slow, apart in lightness too
+TIER_SHADES = ["#0b4f6c", "#0072b2", "#56a4d8", "#d55e00"]
+
+
+def tier_times() -> charts.Figure:
+    """Lower to upper bound of a step at a million tokens by architecture and tier."""
+    data = table("M-tiers").compute().rename(columns={"lower": "best", "upper": "worst"})
+    data = data[["model", "tier", "best", "worst", "fetched"]]
+    order, titles = list(dict.fromkeys(data["tier"])), list(dict.fromkeys(data["model"]))
+    bars = alt.Chart(data).mark_bar(cornerRadius=2).encode(
+        x=alt.X("best:Q", scale=alt.Scale(type="log"), title="A step at 1M tokens, best to worst (ms)"), x2="worst:Q",
+        y=alt.Y("model:N", title=None, sort=titles), yOffset=alt.YOffset("tier:N", sort=order),
+        color=alt.Color("tier:N", title=None, sort=order, scale=alt.Scale(domain=order, range=TIER_SHADES), legend=alt.Legend(orient="top")),
+        tooltip=["model", "tier", alt.Tooltip("best:Q", format=",.2f"), alt.Tooltip("worst:Q", format=",.1f"), alt.Tooltip("fetched:Q", format=",.1f", title="MiB fetched")],
+    )  # fmt: skip
+    target = alt.Chart(pd.DataFrame({"ms": [1e3 * TPOT]})).mark_rule(strokeDash=[4, 4]).encode(x="ms:Q")
+    host = data[data["tier"] == order[1]]
+    fast, late = host[host["best"] <= 1e3 * TPOT], host[host["best"] > 1e3 * TPOT]
+    each = "; ".join(f"{row.model} {row.best:,.1f} ms" for row in host.itertuples())
+    return charts.figure(
+        (bars + target).properties(height=420),
+        f"From host memory {len(fast)} of {len(host)} designs still meet 50 ms a token at a million tokens: those that select",
+        f"The dashed line is 50 ms. From {order[1]}, at best: {each}. Late: {', '.join(late['model'])}.",
+        data,
+    )

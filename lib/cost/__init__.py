@@ -7,8 +7,10 @@ from lib.cost.memory import Bytes, read_bytes, stored_bytes
 from lib.cost.parameters import Parameters, parameters
 from lib.cost.step import Step, decode_step, prefill_time
 from lib.cost.system import System
+from lib.cost.tiers import TierStep, feasible_context, parking, tier_step
 
 __all__ = [
     "Bytes", "Flops", "Parameters", "Step", "System", "ceiling", "decode_flops", "decode_step", "dollars_per_million",
-    "max_batch", "parameters", "prefill_flops", "prefill_time", "read_bytes", "reserved_bytes", "stored_bytes", "throughput",
+    "TierStep", "feasible_context", "max_batch", "parameters", "parking", "prefill_flops", "prefill_time", "read_bytes", "reserved_bytes", "stored_bytes", "throughput",
+    "tier_step",
 ]  # fmt: skip

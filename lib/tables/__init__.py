@@ -10,12 +10,13 @@ from lib.tables.efficiency import EFFICIENCY
 from lib.tables.post_architecture import POST_ARCHITECTURE
 from lib.tables.post_economy import POST_ECONOMY
 from lib.tables.spec import Column, Table
+from lib.tables.tiered import TIERED
 from lib.tables.validation import VALIDATION
 from lib.tables.walls import WALLS
 
 TABLES: dict[str, Table] = {
     table.id: table
-    for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY, VALIDATION, WALLS)
+    for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY, TIERED, VALIDATION, WALLS)
     for table in group
 }
 

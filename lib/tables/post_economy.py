@@ -6,12 +6,12 @@ import pandas as pd
 
 from lib.claims import evaluate
 from lib.cost.bill import storage_share
-from lib.data import figure, models
+from lib.data import figure, model, models
 from lib.evidence import money, tiers
-from lib.evidence.words import percent, seconds, tokens
+from lib.evidence.words import percent, seconds, size, tokens
 from lib.tables.post_architecture import from_claim
 from lib.tables.spec import CELL_COLUMNS, Table, cell, cells
-from lib.verdict import Interval, compare, holds, pending, unchecked
+from lib.verdict import Interval, compare, holds, only_if, unchecked
 
 BILL = "formula: lib.cost.bill over data/traces and data/prices.yml"
 TIERS = "published: data/chips.yml, tiers"
@@ -32,7 +32,6 @@ def agent() -> pd.DataFrame:
 
 def memory_tiers() -> pd.DataFrame:
     rows = []
-    later = pending("the memory economy, modelled and measured by tier")
     fits = {
         "HBM": "hot cache: recent tokens",
         "CXL/DRAM": "warm cache: recent context",
@@ -43,8 +42,47 @@ def memory_tiers() -> pd.DataFrame:
             text, given, known = tiers.checks()[f"{name} {field}"]
             rows.append(cell(name, field, text, _range(known, field), _range_verdict(given, known), TIERS, "C-47"))
         rows.append(cell(name, "cost per GB", dollars, _dollars(name), _dearer_than_next(name), TIERS, "C-47"))
-        rows.append(cell(name, "what fits there", fits[name], "", later, "none", "C-48"))
+        rows.append(_what_fits(name, fits[name]))
     return cells(rows)
+
+
+STEPS = "formula: lib.cost.tier_step over data/models and data/chips.yml"
+
+
+def _what_fits(name: str, printed_text: str) -> dict:
+    """HBM: must a step's reads be recent? Slower tiers: whose step at a million tokens meets the target from there?"""
+    if name == "HBM":
+        kept = {
+            model(x).title: size(float(tiers.step(model(x), "ddr5").resident))
+            for x in ("deepseek-v3.2", "kimi-linear-48b-a3b")
+        }
+        told = "; ".join(f"{title}: {kept_bytes} must stay at 1M" for title, kept_bytes in kept.items())
+        verdict = only_if(
+            "the layer is a window: an indexer selects by content, and its keys of all tokens stay; a state has no tokens"
+        )
+        return cell(name, "what fits there", printed_text, told, verdict, STEPS, "C-48")
+    tier = {"CXL/DRAM": "ddr5", "SSD/NVMe": "nvme"}[name]
+    found = tiers.in_time(tier)
+    fast, late = (
+        [title for title, (best, _) in found.items() if best],
+        [title for title, (best, _) in found.items() if not best],
+    )
+    verdict = (
+        holds(True)
+        if not late
+        else only_if(f"layers select what they read: {', '.join(late)} need longer than 50 ms a token")
+        if fast
+        else holds(False)
+    )
+    return cell(
+        name,
+        "what fits there",
+        printed_text,
+        f"within 50 ms at best at 1M: {', '.join(fast) or 'none'}",
+        verdict,
+        STEPS,
+        "C-48",
+    )
 
 
 def _range_verdict(given: Interval, known: Interval):
@@ -97,8 +135,8 @@ def deployment() -> pd.DataFrame:
     wanted = {"DeepSeek V4": ("deepseek-v4-pro", "unknown", "system-level data published"), "GLM52": ("glm-5.2", "unknown", ""),
               "LongCat 2.0": ("longcat-2.0", "600K and more", "can go higher"), "Kimi3": ("kimi-k3", "unknown", "not yet widely deployed")}  # fmt: skip
     rows = []
-    for name, (model, deployed, note) in wanted.items():
-        context = models()[model].context
+    for name, (key, deployed, note) in wanted.items():
+        context = models()[key].context
         rows.append(
             cell(
                 name,
