@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from lib.build import book, tables
+from lib.build import book, picture, tables
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -19,9 +19,12 @@ def main(arguments: list[str] | None = None) -> int:
     build.add_argument("--verbose", action="store_true", help="print all that Jupyter Book prints")
     accept = commands.add_parser("tables", help="recompute all tables and print each changed cell")
     accept.add_argument("--accept", action="store_true", help="write what was recomputed")
+    commands.add_parser("picture", help="take the README's picture of the built site")
     options = parser.parse_args(arguments)
     if options.command == "book":
         return book.build(options.source, verbose=options.verbose)
+    if options.command == "picture":
+        return picture.take(ROOT / "_build" / "html", ROOT / "docs" / "screenshot.png")
     return tables.check(accept=options.accept)
 
 

@@ -13,6 +13,10 @@ from sphinx.util import logging
 
 from lib.build import RECORD, config, imprint, listing
 
+RUN = (  # after a chapter's text; the notebook is put there when the site is finished
+    '<p class="run-chapter">Run this chapter: <a href="../notebooks/{name}.ipynb" download>as it ran here, with its outputs</a>, '
+    "or <code>make lab</code> in a checkout, which opens it live.</p>"
+)
 NEEDS = {"mathjax": 'class="math', "calculator.js": 'class="calculator"'}  # script -> what it works on
 LOGGER = logging.getLogger(__name__)
 
@@ -35,6 +39,8 @@ def _sign(app, configuration) -> None:
 def _describe(app, page, template, context, doctree) -> None:
     if doctree is None:
         return
+    if page.startswith("chapters/"):
+        context["body"] = context.get("body", "") + RUN.format(name=page.removeprefix("chapters/"))
     title = re.sub(r"<[^>]+>", "", unescape(context.get("title", "")))
     base = app.config.html_baseurl.rstrip("/")
     address, image = (f"{base}/{page}.html", f"{base}/social.png") if base else ("", "../social.png")

@@ -6,6 +6,7 @@ theme's own copy of Font Awesome Free (icons under CC BY 4.0), so that every pag
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape
 from pathlib import Path
@@ -29,6 +30,7 @@ i.fa-solid::before, i.fas::before { content: none !important; }
 def site(html: Path, *, title: str, address: str = "") -> None:
     """All of it, on the site in `html`; `address` is its public one, or empty."""
     icons(html)
+    notebooks(html.parent / "jupyter_execute", html)
     lost(html, title)
     if address:
         sitemap(html, address)
@@ -70,6 +72,18 @@ def _image(width: int, height: int, outline: str) -> str:
 
 def _with_sheet(text: str, depth: int) -> str:
     return text.replace("</head>", f'<link rel="stylesheet" href="{"../" * depth}{ICONS}">\n</head>', 1)
+
+
+def notebooks(executed: Path, html: Path) -> None:
+    """Each chapter as it ran, to download: without the times of its cells, which would make two builds differ."""
+    folder = html / "notebooks"
+    for path in sorted(executed.glob("chapters/*.ipynb")):
+        folder.mkdir(exist_ok=True)
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for number, cell in enumerate(notebook["cells"]):
+            cell["metadata"].pop("execution", None)
+            cell["id"] = f"cell-{number}"  # in place of a random one
+        write(folder / path.name, json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def lost(html: Path, title: str) -> None:

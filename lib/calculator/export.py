@@ -26,9 +26,9 @@ CONTEXTS = sorted({round(2 ** (i / 8) / GROUP) * GROUP for i in range(80, 193)})
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 SPLITS = {
-    "tensor": "every layer over all chips (tensor parallel)",
-    "context": "the same, caches split by tokens (context parallel)",
-    "data": "whole sequences a chip, experts over all (data and expert parallel)",
+    "tensor": "tensor parallel",
+    "context": "tensor parallel, caches split by tokens",
+    "data": "data parallel, experts over all chips",
 }
 CACHED = {"served": "as the model is served", "bf16": "bf16", "fp8": "fp8"}
 COLUMNS = ("linear", "routed", "heads", "index", "sequences", "weights", "links")  # of a row of a split's "batches"

@@ -5,7 +5,6 @@ are skipped, unless BROWSER_WANTED is set, as it is in the workflow that publish
 """
 
 import os
-import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,14 +12,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from lib.build.picture import NAMES, chromium
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 PREFIX = "/book/"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-def chromium():
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def absent(reason):
