@@ -35,34 +35,26 @@ def names(address):
     return chapters()
 
 
-def test_every_page_is_silent_asks_no_other_host_and_draws_its_charts(visit, names):
-    """Breaks with an error in a script, an asset that is missing, an address of another host, or a chart without marks."""
+def test_every_page_is_silent_asks_no_other_host_draws_its_charts_and_is_light(visit, names):
+    """Breaks with an error in a script, an asset that is missing, an address of another host, a chart without marks, or a page
+    that fetches more than 1.2 MB as a server would compress it, or shows nothing for a second and a half."""
+    paints = []
     for name in [*names, *others()]:
         seen = visit(name)
         settle(seen.page)
         assert not seen.errors, (name, seen.errors)
         assert not seen.elsewhere, (name, seen.elsewhere)
         assert all(count > 3 for _, count in seen.page.evaluate(MARKS)), name
-
-
-def test_pages_with_charts_are_light_and_quick(visit, names):
-    """Breaks when a page fetches more than 1.2 MB as a server would compress it, or shows nothing for a second and a half."""
-    report = {}
-    for name in names:
-        seen = visit(name)
-        settle(seen.page)
-        files = {url.split("/book/")[1].split("?")[0].split("#")[0] for url in seen.requests if "/book/" in url}
-        weight = sum(len(gzip.compress((SITE / path).read_bytes(), 6)) for path in map(_inside, files))
-        paint = seen.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
-        report[name] = (weight, paint)
+        files = {
+            _inside(url.split("/book/")[1].split("?")[0].split("#")[0]) for url in seen.requests if "/book/" in url
+        }
+        weight = sum(len(gzip.compress((SITE / path).read_bytes(), 6)) for path in files)
+        paints.append(seen.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
+        print(f"{name}: {weight / 1e3:.0f} kB, first paint {paints[-1]:.0f} ms")
         assert weight < BUDGET, (name, weight)
-    # the best of the pages, since a machine with other work paints late without any fault of the page
-    assert min(paint for _, paint in report.values()) < PAINT
-    print(
-        "\n".join(
-            f"{name}: {weight / 1e3:.0f} kB, first paint {paint:.0f} ms" for name, (weight, paint) in report.items()
-        )
-    )
+        seen.page.close()
+    # the middle of the pages, since a machine with other work paints some of them late without any fault of theirs
+    assert sorted(paints)[len(paints) // 2] < PAINT
 
 
 def _inside(path: str) -> Path:
