@@ -15,7 +15,7 @@ from lib.build import RECORD, config, imprint, listing
 
 RUN = (  # after a chapter's text; the notebook is put there when the site is finished
     '<p class="run-chapter">Run this chapter: <a href="../notebooks/{name}.ipynb" download>as it ran here, with its outputs</a>, '
-    "or <code>make lab</code> in a checkout, which opens it live.</p>"
+    "or <code>make lab</code> in a checkout, which opens it live.{took}</p>"
 )
 NEEDS = {"mathjax": 'class="math', "calculator.js": 'class="calculator"'}  # script -> what it works on
 LOGGER = logging.getLogger(__name__)
@@ -40,12 +40,27 @@ def _describe(app, page, template, context, doctree) -> None:
     if doctree is None:
         return
     if page.startswith("chapters/"):
-        context["body"] = context.get("body", "") + RUN.format(name=page.removeprefix("chapters/"))
+        context["body"] = context.get("body", "") + RUN.format(
+            name=page.removeprefix("chapters/"), took=_took(app, page)
+        )
     title = re.sub(r"<[^>]+>", "", unescape(context.get("title", "")))
     base = app.config.html_baseurl.rstrip("/")
     address, image = (f"{base}/{page}.html", f"{base}/social.png") if base else ("", "../social.png")
     context["metatags"] = context.get("metatags", "") + imprint.tags(
         title, imprint.description(doctree), app.config.html_title, address, image, imprint.citation(Path(app.srcdir))
+    )
+
+
+def _took(app, page: str) -> str:
+    """How long the chapter ran, for its last line; nothing for a page that has no cells."""
+    from myst_nb.sphinx_ import NbMetadataCollector
+
+    run = NbMetadataCollector.get_exec_data(app.env, page)
+    seconds = (run or {}).get("runtime")
+    return (
+        f' Its cells took <span class="measured-time">{seconds:.1f} s</span> {imprint.device()}'
+        if seconds is not None
+        else ""
     )
 
 

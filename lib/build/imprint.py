@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import cache
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,8 @@ def footer(source: Path) -> str:
     made = f"Python {platform.python_version()}, {versions}, on {platform.system()} {platform.machine()}"
     commit = _commit(source)
     built = f"Built from commit <code>{commit}</code> with {made}." if commit else f"Built with {made}."
+    read = _git(source, "log", "-1", "--format=%cs", "--", "data")
+    built += f" Data last changed on {read}." if read else ""
     return f'<p class="imprint">{built} <a href="https://creativecommons.org/licenses/by/4.0/">Text: CC BY 4.0</a>; code: MIT.</p>'
 
 
@@ -37,6 +40,14 @@ def _git(source: Path, *arguments: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout.strip()
+
+
+@cache
+def device() -> str:
+    """The device that ran the chapters' cells, as lib.measure names it, and no more of the machine than that."""
+    from lib.measure.device import describe, kind
+
+    return f"on {escape(describe(kind())['name'])}."
 
 
 def address() -> str:

@@ -56,7 +56,7 @@ def _form() -> str:
         _select("cached", "Cached values", CACHED.items(), "served"),
         _number("rent", "Dollars for a chip hour", "", "0.01"),
         _number("tpot", "Target: ms a token", "50", "1"),
-        _number("price", "Target: dollars a million tokens", "10", "0.1"),
+        _number("price", "Target: $ a million tokens", "10", "0.1"),
     ]
     return f'<form class="calc-form" aria-label="What to compute">{"".join(fields)}</form>'
 
