@@ -97,6 +97,7 @@ LOST = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
 <title>No such page: TITLE</title>
 <style>
 :root { color-scheme: light dark; --paper: #fff; --ink: #1f2429; --link: #0a5a78; }

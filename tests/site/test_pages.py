@@ -8,7 +8,10 @@ import pytest
 from tests.site.conftest import SITE, chapters
 
 SETTLE = """async () => {
-  for (let y = 0; y < document.documentElement.scrollHeight; y += 700) { scrollTo(0, y); await new Promise(r => setTimeout(r, 25)); }
+  for (const chart of document.querySelectorAll(".chart")) {
+    chart.scrollIntoView({block: "center", behavior: "instant"});
+    for (let i = 0; i < 400 && !chart.querySelector("svg"); i += 1) await new Promise(r => setTimeout(r, 25));
+  }
   scrollTo(0, 0);
 }"""
 DRAWN = """mode => [...document.querySelectorAll(".chart")].every(place => place.dataset.drawn === mode && place.querySelector("svg .mark-text, svg path, svg rect"))"""
