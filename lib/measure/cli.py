@@ -92,11 +92,15 @@ def measure(options: argparse.Namespace) -> int:
     most = options.memory and options.memory * 2**30
     pools: list[memory.Pool] = []
 
-    def room(size: int) -> memory.Pool:
+    def room(need: int, want: int) -> memory.Pool:
+        size = max(need, min(want, free()))
         if not pools or pools[0].size < size:
             pools.clear()
             pools.append(memory.Pool(size, which, SEED))
         return pools[0]
+
+    def free() -> int:
+        return memory.allowance(which, most, pools[0].size if pools else 0)
 
     started, left = time.monotonic(), []
     for name, module in modules.items():
@@ -106,7 +110,7 @@ def measure(options: argparse.Namespace) -> int:
             continue
         known = {} if options.again else record.known(name)
         run = harness.Run(
-            clock.of(which), room, lambda: memory.allowance(which, most) + (pools[0].size if pools else 0), lambda *done: _keep(record, *done),
+            clock.of(which), room, free, lambda *done: _keep(record, *done),
             known, rest, skip=getattr(module, "too_slow", lambda plan, known: False), others=load.Others().look,
         )  # fmt: skip
         with torch.inference_mode():

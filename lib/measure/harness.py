@@ -18,7 +18,7 @@ SECONDS, MOST = 2.5, 9  # a point gets more samples than the least until it has 
 SLOW = 3.0  # seconds of a call whose first run is kept as a sample: its memory was touched when the pool was filled
 
 
-QUIET, TRIES = 0.1, 3  # cores that others may use during a point, and how often it is tried for that
+QUIET, TRIES = 0.2, 2  # cores that others may use during a point, and how often it is tried for that
 
 
 class Mismatch(AssertionError):
@@ -64,7 +64,7 @@ class Run:
     `others()` says how many cores other programs have used since it was last asked."""
 
     timer: object
-    room: Callable[[int], object]  # bytes -> a pool of at least so many, or MemoryError
+    room: Callable[[int, int], object]  # bytes needed and bytes wanted -> a pool of at least the former
     free: Callable[[], int]
     keep: Callable[[Plan, Case, list[Sample], str, float | None], None]
     known: dict[Point, float] = field(default_factory=dict)  # points that the record has, with their medians
@@ -80,7 +80,7 @@ class Run:
         todo = list(self._fitting([plan for plan in plans if plan.point not in self.known], report))
         if not todo:
             return report
-        pool = self.room(max(plan.need for plan in todo))
+        pool = self.room(max(plan.need for plan in todo), max(plan.want for plan in todo))
         for place, plan in enumerate(todo):
             if self.skip(plan, self.known):
                 report.notes.append(f"{plan.point.words()}: left out, the smaller one says that it would take too long")

@@ -27,9 +27,9 @@ def free_bytes(device: str) -> int:
     return min(known) if known else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def allowance(device: str, most: float | None = None) -> int:
-    """Bytes that the pool may take: a share of what is free, and never more than `most`."""
-    return int(min(SHARE * free_bytes(device), most or float("inf")))
+def allowance(device: str, most: float | None = None, held: int = 0) -> int:
+    """Bytes that the pool may take: a share of what is free, the pool's own `held` bytes among it, and never more than `most`."""
+    return int(min(SHARE * (free_bytes(device) + held), most or float("inf")))
 
 
 def _available() -> int | None:

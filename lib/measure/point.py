@@ -55,6 +55,7 @@ class Plan:
     need: int
     make: Callable[[object], Case]
     least: int = 5  # samples
+    want: int = 0  # memory that it could use beyond `need`, for more distinct inputs
     fast: bool = True  # whether calls may be repeated within a sample
     growth: float = 1.0  # how the time may grow with the context, to foresee it
 

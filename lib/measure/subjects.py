@@ -95,3 +95,7 @@ def kept_bytes(spec, context: int) -> int:
     """Memory that one sequence of one layer takes while it is measured: a sparse layer keeps more than it reads."""
     kv, index, _, window = stored(spec, context, PLAIN)
     return int(kv + index + window + 4 * _state(spec))
+
+
+def layers_in_words(m: Model) -> str:
+    return " + ".join(f"{count} {spec.type}" for spec, count in m.mixer_counts)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lib.data import model
-from lib.measure import memory, subjects
+from lib.measure import memory, subjects, work
 from lib.measure.suites import NAMES, decode, prefill, stack, suite, tiers
 
 POOL = memory.Pool(96 << 20)
@@ -35,7 +35,7 @@ def test_other_suites_cover_what_they_compare():
 
 def test_stacks_have_the_real_counts_of_layers():
     """Mutation: a twin with 26 layers; V4-Flash without its window layers."""
-    words = {name: stack.layers_in_words(subjects.named(name)) for name in subjects.STACKS}
+    words = {name: subjects.layers_in_words(subjects.named(name)) for name in subjects.STACKS}
     assert words["kimi-linear-48b-a3b"] == "20 kda + 7 mla" and words["kimi-linear-48b-a3b-all-dsa"] == "27 dsa"
     assert words["kimi-linear-48b-a3b-all-mla"] == "27 mla" and words["glm-5.3-flash"] == "34 kda + 11 dsa"
     assert words["deepseek-v4-flash"] == "2 window + 21 csa + 20 hca"
@@ -74,7 +74,7 @@ def test_the_parts_of_a_sparse_step_add_up():
     assert score.work.bytes + attend.work.bytes == whole.work.bytes
     assert score.work.flops + attend.work.flops == whole.work.flops
     with torch.inference_mode():
-        for name in decode.PARTS:
+        for name in work.PARTS:
             plan = decode.part(name, 4096)
             case = plan.make(POOL)
             case.runs[0]()
@@ -98,7 +98,7 @@ def test_prefill_runs_the_shapes_that_it_counts(name):
     with torch.inference_mode():
         small = prefill._plan(name, 32).make(POOL)
         small.runs[0]()
-    assert small.counted == prefill._plan(name, 32).work.bytes and plan.point.context == prefill.FIRST
+    assert small.counted == work.prompt(name, 32).bytes and plan.point.context == prefill.FIRST
 
 
 def test_a_stack_takes_turns_on_what_fits():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lib.measure import subjects
+from lib.measure import subjects, work
 from lib.measure.memory import Pool, windows
-from lib.measure.point import Case, Plan, Point, Work
+from lib.measure.point import Case, Plan, Point
 
 CONTEXTS = tuple(2**p for p in range(12, 21))
 BATCHES = (1, 4, 16)
-PARTS = ("score", "select", "attend")
 
 
 def plans(device: str, tokens: int = 2**20) -> Iterator[Plan]:
@@ -21,14 +20,16 @@ def plans(device: str, tokens: int = 2**20) -> Iterator[Plan]:
                 yield from (one_layer(name, context, batch) for name in subjects.layers())
                 yield hybrid(context, batch)
             if batch == 1:
-                yield from (part(name, context) for name in PARTS)
+                yield from (part(name, context) for name in work.PARTS)
 
 
-def _plan(name: str, model: str, context: int, batch: int, specs: list, variant: str = "", build=None) -> Plan:
+def _plan(name: str, model: str, context: int, batch: int, variant: str = "") -> Plan:
     """A plan over one set of layers run in a row; bytes and work are their sums."""
-    work = Work(batch * sum(subjects.step_bytes(s, context) for s in specs), batch * sum(subjects.step_flops(s, context) for s in specs))  # fmt: skip
-    need = sum(batch * subjects.kept_bytes(s, context) + 64 for s in specs)
-    return Plan(Point("decode", name, model, context, batch, "bfloat16", variant), work, need, lambda pool: _case(pool, need, build or _row(specs, context, batch)))  # fmt: skip
+    specs = work.row_of(name)
+    need = sum(batch * subjects.kept_bytes(spec, context) + 64 for spec in specs)
+    point = Point("decode", name, model, context, batch, "bfloat16", variant)
+    build = _row(specs, context, batch)
+    return Plan(point, work.decode(specs, context, batch), need, lambda pool: _case(pool, need, build))
 
 
 def _row(specs: list, context: int, batch: int):
@@ -52,23 +53,18 @@ def _case(pool: Pool, need: int, build) -> Case:
 
 
 def one_layer(name: str, context: int, batch: int) -> Plan:
-    layer = subjects.layers()[name]
-    return _plan(name, layer.model, context, batch, [layer.spec])
+    return _plan(name, subjects.layers()[name].model, context, batch)
 
 
 def hybrid(context: int, batch: int) -> Plan:
     """Three KDA layers and one MLA layer in a row; a reader divides by four for one layer."""
-    known = subjects.layers()
-    return _plan("hybrid", subjects.HYBRID, context, batch, 3 * [known["kda"].spec] + [known["mla"].spec], "3 KDA + 1 MLA")  # fmt: skip
+    return _plan("hybrid", subjects.HYBRID, context, batch, "3 KDA + 1 MLA")
 
 
 def part(name: str, context: int) -> Plan:
     """One part of the DSA step, so that one sees what the index costs."""
     layer = subjects.layers()["dsa"]
     spec, kept = layer.spec, subjects.kept_bytes(layer.spec, context) + 64
-    whole, core = subjects.step_flops(spec, context), subjects.core_flops(spec, context)
-    index = subjects.index_bytes(spec, context)
-    work = {"score": Work(index, whole - core), "select": Work(2.0 * context, 0.0), "attend": Work(subjects.step_bytes(spec, context) - index, core)}[name]  # fmt: skip
 
     def build(room):
         import torch
@@ -85,4 +81,4 @@ def part(name: str, context: int) -> Plan:
         return lambda: sparse.attend(chosen), sparse.bytes["core"]
 
     point = Point("decode", "dsa", layer.model, context, 1, "bfloat16", name)
-    return Plan(point, work, kept, lambda pool: _case(pool, kept, build))
+    return Plan(point, work.part(name, context), kept, lambda pool: _case(pool, kept, build))

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import torch
 
 from lib.attention import dsa, kda, mla
-from lib.cost.flops import prefill
 from lib.data.mechanisms import Dsa, Kda, Mla
 from lib.measure import subjects
 from lib.measure.memory import Pool, Window
-from lib.measure.point import Case, Plan, Point, Work
+from lib.measure.point import Case, Plan, Point
+from lib.measure.work import prompt, prompt_widths
 
 # the largest prompt by device and mechanism: on two CPU cores a call stays under some ten seconds
 LARGEST = {"cpu": {"kda": 2**15, "mla": 2**13, "dsa": 2**12}, "cuda": {"kda": 2**20, "mla": 2**17, "dsa": 2**12}}
@@ -32,13 +32,12 @@ def plans(device: str, tokens: int = 2**20) -> Iterator[Plan]:
 
 def _plan(name: str, context: int) -> Plan:
     layer = subjects.layers()[name]
-    widths = _widths(layer.spec)
+    widths = prompt_widths(layer.spec)
     size = 2 * context * sum(widths)
-    work = Work(float(size), float(sum(prefill(layer.spec, context))))
     point = Point("prefill", name, layer.model, context, 1, "bfloat16", "")
     return Plan(
         point,
-        work,
+        prompt(name, context),
         size + 64 * len(widths),
         lambda pool: _case(layer.spec, context, pool),
         least=3,
@@ -47,18 +46,9 @@ def _plan(name: str, context: int) -> Plan:
     )
 
 
-def _widths(m) -> tuple[int, ...]:
-    """Numbers a token of each input."""
-    if isinstance(m, Kda):
-        return m.heads * m.key_dim, m.heads * m.key_dim, m.heads * m.value_dim, m.heads * m.key_dim, m.heads
-    if isinstance(m, Dsa):
-        return m.heads * (m.latent + m.rope), m.latent + m.rope, m.index_heads * m.index_dim, m.index_dim, m.index_heads
-    return m.heads * (m.nope + m.rope), m.latent + m.rope
-
-
 def _case(m, context: int, pool: Pool) -> Case:
     room = pool.window(0)
-    inputs = [room.tensor(1, context, width) for width in _widths(m)]
+    inputs = [room.tensor(1, context, width) for width in prompt_widths(m)]
     makers = {Kda: _kda, Mla: _mla, Dsa: _dsa}
     return Case([makers[type(m)](m, inputs, room)], float(sum(x.nbytes for x in inputs)))
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from lib.data import Model
-from lib.measure import subjects
+from lib.measure import subjects, work
 from lib.measure.memory import PAGE, Pool
-from lib.measure.point import Case, Plan, Point, Work
+from lib.measure.point import Case, Plan, Point
 
 CONTEXTS = (2**17, 2**20)
 
@@ -23,19 +23,15 @@ def plans(device: str, tokens: int = 2**20) -> Iterator[Plan]:
             yield from (_plan(name, context) for name in subjects.STACKS)
 
 
-def layers_in_words(m: Model) -> str:
-    return " + ".join(f"{count} {spec.type}" for spec, count in m.mixer_counts)
-
-
 def _plan(name: str, context: int) -> Plan:
     m = subjects.named(name)
     counts = m.mixer_counts
-    work = Work(
-        sum(n * subjects.step_bytes(spec, context) for spec, n in counts), sum(n * subjects.step_flops(spec, context) for spec, n in counts)
-    )  # fmt: skip
     least = sum(_size(spec, context) for spec, _ in counts)
-    point = Point("stack", name, name, context, 1, "bfloat16", layers_in_words(m))
-    return Plan(point, work, least, lambda pool: _case(m, context, pool), least=3, fast=False)
+    point = Point("stack", name, name, context, 1, "bfloat16", subjects.layers_in_words(m))
+    whole = sum(count * _size(spec, context) for spec, count in counts)
+    return Plan(
+        point, work.stack(name, context), least, lambda pool: _case(m, context, pool), least=3, fast=False, want=whole
+    )
 
 
 def _size(spec, context: int) -> int:
@@ -76,4 +72,4 @@ def _case(m: Model, context: int, pool: Pool) -> Case:
     return Case([run], float(sum(count for _, count in order)), sum(given))
 
 
-__all__ = ["CONTEXTS", "layers_in_words", "plans", "shares"]
+__all__ = ["CONTEXTS", "plans", "shares"]

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from lib.attention import dsa, merge, mla
-from lib.measure import subjects
+from lib.measure import subjects, work
 from lib.measure.memory import Pool
-from lib.measure.point import Case, Plan, Point, Work
+from lib.measure.point import Case, Plan, Point
 from lib.measure.tiers.hot import Lru
 from lib.measure.tiers.selection import selections
 from lib.measure.tiers.store import File, Memory, read_bytes
@@ -42,10 +42,6 @@ def plans(device: str, tokens: int = 2**20) -> Iterator[Plan]:
 def _plan(name: str, context: int, medium: str, locality: float, buffer: float, device: str) -> Plan:
     layer = subjects.layers()[name]
     spec = layer.spec
-    work = Work(
-        subjects.step_bytes(spec, context) / (2 if name == "kda" else 1),
-        subjects.step_flops(spec, context) * (name != "kda"),
-    )
     told = f"{medium}, locality {locality:g}, buffer {buffer:g}" if name == "dsa" else medium
     rows = int(buffer * context)
     need = subjects.kept_bytes(spec, context) + 64 + 2 * rows * (1152 if name == "dsa" else 0)
@@ -53,7 +49,7 @@ def _plan(name: str, context: int, medium: str, locality: float, buffer: float, 
     makers = {"mla": _stream, "dsa": _gather, "kda": _state}
     return Plan(
         point,
-        work,
+        work.tiers(name, context),
         need,
         lambda pool: makers[name](spec, context, medium, locality, rows, pool, device),
         least=5,
