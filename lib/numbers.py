@@ -17,14 +17,15 @@ from lib.cost.step import decode_step
 from lib.data import Model, chip, chips, claims, figure, figures, model, models, prices, tiers
 from lib.data.mechanisms import Softmax
 from lib.data.variants import all_full
-from lib.evidence import ceilings, money, reports
+from lib.evidence import ceilings, decoding, measured, money, reports
 from lib.evidence import geometry as g
 from lib.evidence import scaling as s
 from lib.evidence import tiers as tier_evidence
 from lib.evidence.training import compute_where, efficiency_after_shift, shift_that_erases
 from lib.evidence.words import count, dollars, percent, ratio, seconds, size, tokens
+from lib.measure import live
+from lib.measure.record import records
 from lib.tables import TABLES
-from lib.tables import efficiency as efficiency_tables
 from lib.validation.rows import implied_rates
 from lib.validation.work import fp8_equivalent
 from lib.verdict import printed
@@ -178,8 +179,12 @@ def _middle_compute() -> float:
     return (tested.low * tested.high) ** 0.5
 
 
+def _best_node() -> decoding.Node:
+    return max(decoding.nodes(), key=lambda one: one.ratio_fixed)
+
+
 EFFICIENCY = {
-    "cache_limit": lambda: f"{efficiency_tables.cache_limit():.2f}",
+    "cache_limit": lambda: f"{decoding.cache_limit():.2f}",
     "twin_ms": lambda: f"{1e3 * reports.twin_step_at_1m():.2f} ms",
     "hybrid_ms": lambda: f"{1e3 * figure('kl-fig7b-kl').points()[M1]:.2f} ms",
     "ratio_single": lambda: f"{reports.single_stream_ratios()[M1].middle:.2f}",
@@ -187,6 +192,36 @@ EFFICIENCY = {
     "ratio_single_4k": lambda: f"{reports.single_stream_ratios()[4096].middle:.2f}",
     "large_4k": lambda: f"{1e3 * figure('kl-fig1b-kl').points()[4096.0]:.2f} ms",
     "ratio_large": lambda: f"{reports.large_batch_ratios()[M1].middle:.2f}",
+    "ratio_large_128k": lambda: f"{reports.large_batch_ratios()[K128].middle:.2f}",
+    "label_off": lambda: percent(figure("kl-throughput-label").value / reports.large_batch_ratios()[M1].middle - 1),
+    "bytes_1m": lambda: f"{float(decoding.bytes_ratio(M1)):.2f}",
+    "fit_fixed": lambda: f"{1e3 * decoding.both_curves().fixed:.1f} ms",
+    "fit_layer": lambda: f"{1e3 * decoding.both_curves().layer:.2f} ms",
+    "fit_rate": lambda: f"{decoding.both_curves().rate / 1e12:.1f} TB/s",
+    "fit_weights": lambda: f"{1e3 * (decoding.both_curves().fixed - decoding.overhead()):.1f} ms",
+    "fit_overhead": lambda: f"{1e3 * decoding.overhead():.1f} ms",
+    "six_best": lambda: f"{_best_node().ratio_fixed:.2f}",
+    "six_node": lambda: f"{_best_node().count} {chips()[_best_node().chip].title}",
+    "rate_twin": lambda: f"{decoding.large_rates()[0] / 1e12:.1f} TB/s",
+    "rate_hybrid": lambda: f"{decoding.large_rates()[1] / 1e12:.1f} TB/s",
+    "six_rest": lambda: percent(decoding.rest_of_six(), 0),
+    "six_rest_ms": lambda: (
+        f"{1e3 * decoding.rest_of_six() * float(decoding.moved(decoding.twin(), M1)) / decoding.large_rates()[1]:.1f} ms"
+    ),
+    "ar_printed": lambda: f"{figure('ar-efficiency').value:.2f}x",
+    "device_name": lambda: measured.reference().title,
+    "exp_kda": lambda: f"{measured.exponent('kda').exponent:.2f}",
+    "exp_mla": lambda: f"{measured.exponent('mla').exponent:.2f}",
+    "exp_score": lambda: f"{measured.exponent('dsa', 'score').exponent:.2f}",
+    "index_time": lambda: percent(measured.index_share(), 0),
+    "attend_time": lambda: f"{1e3 * measured.parts().loc[M1, 'attend']:.1f} ms",
+    "stack_1m": lambda: f"{measured.stack_ratio(M1):.2f}",
+    "stack_dsa_1m": lambda: f"{measured.stack_ratio(M1, 'all-dsa'):.2f}",
+    "stack_dsa_128k": lambda: f"{measured.stack_ratio(K128, 'all-dsa'):.2f}",
+    "prefill_crossing": lambda: tokens(decoding.published_prefill_crossing()),
+    "prefill_equal": lambda: f"{decoding.prefill_flops_equal():,.0f}",
+    "prefill_late": lambda: seconds(figure("kl-fig7a-kl").points()[4096.0] - figure("kl-fig7a-mla").points()[4096.0]),
+    "prefill_rate": lambda: f"{decoding.prefill_gap() / 1e12:.0f} TFLOP/s",
     "rho_high": lambda: _rho(reports.tested_compute().low),
     "rho_low": lambda: _rho(reports.tested_compute().high),
     "rho_at": lambda: f"{compute_where(*reports.scaling_fits(), 1.16):.1f}",
@@ -227,6 +262,14 @@ MEMORY_ECONOMY = {
     "v32_index": lambda: size(float(read_bytes(g.v32(), M1).index)),
     "kl_state": DEPLOYMENT["state_read"],
     "kl_latents": DEPLOYMENT["latents_read"],
+    "tier_device": EFFICIENCY["device_name"],
+    "tier_mla_bytes": lambda: size(measured.tier("mla", M1, "file")["bytes_read"]),
+    "tier_mla_slower": lambda: (
+        f"{measured.tier('mla', M1, 'file')['seconds'] / measured.tier('mla', M1, 'memory')['seconds']:.1f}"
+    ),
+    "tier_dsa_bytes": lambda: size(measured.tier("dsa", M1, "file", 0.4, 0.0)["bytes_read"]),
+    "tier_dsa_hot": lambda: size(measured.tier("dsa", M1, "file", 0.4, 0.2)["bytes_read"]),
+    "tier_kda": lambda: seconds(measured.tier("kda", 0, "restore")["seconds"]),
 }
 
 
@@ -341,6 +384,10 @@ REPRODUCE = {
     "prices_count": lambda: f"{len(prices())}",
     "published_count": lambda: f"{len(figures())}",
     "tables_count": lambda: f"{len(TABLES)}",
+    "records_count": lambda: f"{len(records())}",
+    "samples_count": lambda: f"{sum(len(frame) for found in records().values() for frame in found.suites.values()):,}",
+    "live_band": lambda: f"{live.BAND:g}",
+    "live_apart": lambda: f"{live.APART:g}",
 }
 
 CHAPTERS = {

@@ -6,8 +6,9 @@ from lib.claims.decision import Decision, decides
 from lib.cost import read_bytes
 from lib.data import models
 from lib.evidence import geometry as g
+from lib.evidence import measured as timed
 from lib.evidence import money, reports, tiers
-from lib.evidence.words import percent, size, tokens
+from lib.evidence.words import percent, seconds, size, tokens
 from lib.verdict import holds, only_if, printed, unchecked
 
 FORMULA = "formula: lib.cost over data/models"
@@ -79,22 +80,29 @@ def state_saturates_bandwidth(claim, *, state, latents) -> Decision:
     )
 
 
-@decides(share=tiers.state_share_of_step, alone=tiers.state_numbers_at_once)
-def state_adds_latency(claim, *, share, alone) -> Decision:
-    """The state would add latency if its update took a good part of a step, or if its numbers had to wait for each other."""
-    small = share < 0.05
-    because = (
-        f"its update takes {percent(share, 2)} of a step's bound at 1M, and {alone:,} numbers a layer are updated side by side"
-        if small
-        else ""
+@decides(
+    steps=lambda: {c: timed.state_latency(c) for c in (2**12, 2**17, MILLION)}, from_here=timed.state_break_even, device=timed.provenance,
+    share=tiers.state_share_of_step, alone=tiers.state_numbers_at_once,
+)  # fmt: skip
+def state_adds_latency(claim, *, steps, from_here, device, share, alone) -> Decision:
+    """Layers run one after the other in every design: the state adds latency if its layers take longer than those they replace."""
+    slower = [context for context, step in steps.items() if step.linear + step.latent > step.twin]
+    told = "; ".join(
+        f"{tokens(c)}: {seconds(step.linear)} for 20 KDA layers ({percent(step.share)} of the stack), {seconds(step.linear + step.latent)} with the 7 MLA layers, "
+        f"{seconds(step.twin)} for 27 MLA layers"
+        for c, step in steps.items()
     )
-    return Decision(
-        holds(not small, because),
-        percent(share, 2),
-        f"Kimi-Linear-48B on one H200, batch 1: reading and writing all states takes {percent(share, 2)} of the step's lower bound at 1M. Within a token the {alone:,} numbers of a layer's "
-        "state do not wait for each other; over tokens every design decodes one after the other.",
-        "formula: lib.cost over data/models and data/chips.yml",
-    )
+    if len(slower) == len(steps):
+        verdict = holds(True)
+    elif slower:
+        verdict = only_if(f"the context is under {tokens(from_here)}")
+    else:
+        verdict = holds(
+            False,
+            f"from {tokens(from_here)} on, the shortest measured, the KDA layers take less time than the MLA layers in their place",
+        )
+    return Decision(verdict, f"{percent(steps[max(steps)].share)} of the stack's time at 1M", f"Within a token the {alone:,} numbers of a layer's state do not wait for each other; on an H200 moving all states takes {percent(share, 2)} of the step's lower bound at 1M. "
+                    f"Measured, token mixers alone, one sequence. {told}.", f"{device}; {FORMULA}")  # fmt: skip
 
 
 @decides(vendors=reports.system_data_vendors)

@@ -9,9 +9,10 @@ from lib.cost.bill import even_hit_price, storage_share
 from lib.data import model
 from lib.data.variants import all_full
 from lib.evidence import geometry as g
+from lib.evidence import measured as timed
 from lib.evidence import money, reports, tiers
 from lib.evidence import scaling as s
-from lib.evidence.words import dollars, percent, seconds, size
+from lib.evidence.words import dollars, percent, seconds, size, tokens
 from lib.verdict import Interval, Kind, compare, holds, only_if, printed
 
 BILL = "formula: lib.cost.bill over data/traces and data/prices.yml"
@@ -212,12 +213,18 @@ def mla_offload(claim, *, time) -> Decision:
 @decides(
     linear=lambda: s.mixing_exponent(g.kimi_linear(), ("state",)),
     full=lambda: s.mixing_exponent(g.kimi_linear(), ("attention",)),
+    measured=lambda: {
+        name: (timed.prefill_exponent(name).exponent, int(timed.prefill()[name].dropna().index.max()))
+        for name in ("kda", "mla")
+    },
+    device=timed.provenance,
 )
-def layer_totals(claim, *, linear, full) -> Decision:
+def layer_totals(claim, *, linear, full, measured, device) -> Decision:
+    (kda, kda_until), (mla, mla_until) = measured["kda"], measured["mla"]
     return Decision(
-        holds(abs(linear - 1) < 0.05 and abs(full - 2) < 0.05),
-        f"exponents {linear:.2f} and {full:.2f}",
+        holds(abs(linear - 1) < 0.05 and abs(full - 2) < 0.05 and mla - kda > 0.5),
+        f"exponents {linear:.2f} and {full:.2f}; measured {kda:.2f} and {mla:.2f}",
         f"Prefill work between 512K and 1M tokens grows with exponent {linear:.2f} in the KDA layers and {full:.2f} in the MLA layers, whose constant the latent "
-        "changes and whose order it does not.",
-        "formula: lib.cost over data/models",
+        f"changes and whose order it does not. Measured over whole prompts: {kda:.2f} up to {tokens(kda_until)} tokens, {mla:.2f} up to {tokens(mla_until)}.",
+        f"formula: lib.cost over data/models; {device}",
     )

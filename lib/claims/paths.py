@@ -7,6 +7,7 @@ from lib.cost import read_bytes, stored_bytes
 from lib.cost.memory import latent_bytes
 from lib.data import chip, model
 from lib.evidence import geometry as g
+from lib.evidence import measured as timed
 from lib.evidence import scaling as s
 from lib.evidence.words import percent, seconds, size, tokens
 from lib.verdict import holds, only_if
@@ -20,15 +21,19 @@ MILLION = 2**20
 @decides(
     exponent=lambda: s.mixing_exponent(g.kimi_linear(), ("attention",)),
     share=lambda: s.prefill_share(g.kimi_linear(), "attention"),
+    measured=lambda: (timed.exponent("mla"), timed.exponent("hybrid"), timed.state_latency(MILLION)),
+    device=timed.provenance,
 )
-def hybrid_bottleneck(claim, *, exponent, share) -> Decision:
-    quadratic = exponent > 1.9
+def hybrid_bottleneck(claim, *, exponent, share, measured, device) -> Decision:
+    latent, hybrid, step = measured
+    quadratic = exponent > 1.9 and latent.exponent > 0.8
     return Decision(
         holds(quadratic and share > 0.5),
         f"exponent {exponent:.2f}, {percent(share)} of prefill at 1M",
         f"Kimi-Linear-48B: the seven MLA layers' work grows with exponent {exponent:.2f} between 512K and 1M and is {percent(share)} "
-        "of a 1M prefill.",
-        FORMULA,
+        f"of a 1M prefill. Measured in decode, where quadratic over a sequence is linear for a token: MLA's time grows with exponent {latent.exponent:.2f}, "
+        f"three KDA layers and one MLA layer with {hybrid.exponent:.2f}; at 1M the MLA layers take {percent(1 - step.share)} of the stack's time.",
+        f"{FORMULA}; {device}",
     )
 
 
@@ -114,14 +119,17 @@ def random_reads(claim, *, selected, entry) -> Decision:
 @decides(
     work=lambda: s.step_share(g.v32(), "index"),
     stored=lambda: float(stored_bytes(g.v32(), MILLION).index / stored_bytes(g.v32(), MILLION).total),
+    time=lambda: {context: timed.index_share(context) for context in (2**14, 2**17, MILLION)},
+    device=timed.provenance,
 )
-def index_overhead(claim, *, work, stored) -> Decision:
+def index_overhead(claim, *, work, stored, time, device) -> Decision:
+    told = ", ".join(f"{percent(share, 0)} at {tokens(context)}" for context, share in time.items())
     return Decision(
-        holds(work > 0.01 and stored > 0.01),
-        f"{percent(work)} of FLOPs, {percent(stored)} of bytes",
+        holds(min(work, stored, max(time.values())) > 0.01),
+        f"{percent(work)} of FLOPs, {percent(stored)} of bytes, {percent(time[max(time)], 0)} of time",
         f"DeepSeek-V3.2, one step at 1M: the indexer does {percent(work)} of all FLOPs (unweighted by precision) and its keys are "
-        f"{percent(stored)} of the cache.",
-        FORMULA,
+        f"{percent(stored)} of the cache. Measured with 32 heads, scoring and selecting take {told} of a DSA layer's time.",
+        f"{FORMULA}; {device}",
     )
 
 

@@ -62,7 +62,7 @@ class Statement(Spec):
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9.\-]+$")]
     subject: str
-    topic: Literal["future work", "system data", "offload system"]
+    topic: Literal["future work", "system data", "offload system", "sequel"]
     says: Annotated[str, Field(min_length=5)]
     source: Annotated[str, Field(min_length=3)]
     confidence: Confidence

@@ -15,7 +15,8 @@ import numpy as np
 
 from lib.cost import read_bytes
 from lib.cost.capacity import max_batch
-from lib.cost.parameters import parameters
+from lib.cost.crossover import crossovers
+from lib.cost.flops import prefill
 from lib.cost.step import decode_step
 from lib.cost.system import System
 from lib.cost.weights import dense_bytes, mixtures
@@ -23,7 +24,10 @@ from lib.data import Model, chip, chips, figure
 from lib.data.variants import all_full
 from lib.evidence import geometry as g
 from lib.evidence import reports
-from lib.measure.subjects import PLAIN, layers, step_bytes, twins
+from lib.evidence.training import efficiency
+from lib.evidence.words import percent
+from lib.measure.fit import crossings
+from lib.measure.subjects import layers, step_bytes, twins
 
 M1 = 2**20
 
@@ -79,6 +83,37 @@ def batch_one() -> Line:
     return line_of([int(x) for x in curve], list(curve.values()), twin())
 
 
+class Both(NamedTuple):
+    """t = fixed + n (layer + c L / rate), for both curves at once: `layer` is what a latent layer takes beyond a linear one before
+    it reads a cached token."""
+
+    fixed: float
+    layer: float
+    rate: float
+
+    def seconds(self, m: Model, context):
+        return self.fixed + g.linear_share(m)[1] * self.layer + np.asarray(moved(m, context), dtype=float) / self.rate
+
+
+@cache
+def both_curves() -> Both:
+    """Least squares over the eighteen points of Fig. 7b's two curves, each relative to its published time."""
+    rows, times = [], []
+    for m, name in ((twin(), "mla"), (hybrid(), "kl")):
+        for context, seconds in figure(f"kl-fig7b-{name}").points().items():
+            rows.append([1.0, g.linear_share(m)[1], float(moved(m, int(context)))])
+            times.append(seconds)
+    weights = 1 / np.array(times)
+    fixed, layer, slope = np.linalg.lstsq(np.array(rows) * weights[:, None], np.ones(len(times)), rcond=None)[0]
+    return Both(float(fixed), float(layer), float(1 / slope))
+
+
+def overhead() -> float:
+    """Seconds of a step at batch 1 that are neither weights nor cache: the fixed time less the weights of one token."""
+    both = both_curves()
+    return both.fixed - weights_of_one_token(hybrid()) / both.rate
+
+
 def sparse_twins() -> dict[str, float]:
     """Cache bytes that a step of one sequence moves at 1M if all 27 layers were DSA, or V4's CSA, or half CSA and half HCA."""
     count, known = hybrid().num_layers, layers()
@@ -113,7 +148,7 @@ def node(name: str, count: int, context: int = M1) -> Node | None:
     """The gain of the hybrid over its twin on some chips, every sequence's latents on one chip of `count`-fold memory; None
     where the twin does not fit."""
     system = System(chip(name), tensor=count, context=count)
-    fixed = batch_one().fixed
+    fixed = overhead()
     (b27, t27), (b7, t7) = (per_token(m, system, context) for m in (twin(), hybrid()))
     if b27 == 0:
         return None
@@ -157,8 +192,6 @@ def rest_of_six() -> float:
 def prefill_gap(context: int = 4096) -> float:
     """FLOP a second of the KDA core that explain by themselves why the hybrid's prefill is slower at short prompts: its work in
     20 layers over the time by which the hybrid is slower."""
-    from lib.cost.flops import prefill
-
     m = hybrid()
     linear = next(spec for spec in m.mechanisms.values() if spec.type == "kda")
     count = g.linear_share(m)[0]
@@ -168,9 +201,6 @@ def prefill_gap(context: int = 4096) -> float:
 
 def prefill_flops_equal() -> float:
     """The prompt at which a KDA layer's and an MLA layer's mixing take the same FLOPs: 2 chunk FLOPs / (2 (nope + rope + value))."""
-    from lib.cost.crossover import crossovers
-    from lib.cost.flops import prefill
-
     m = hybrid()
     kda, mla = (next(spec for spec in m.mechanisms.values() if spec.type == kind) for kind in ("kda", "mla"))
     return float(crossovers(lambda c: sum(prefill(mla, c)), lambda c: sum(prefill(kda, c)))[-1])
@@ -178,23 +208,29 @@ def prefill_flops_equal() -> float:
 
 def published_prefill_crossing() -> float:
     """The prompt from which the hybrid's prefill is the faster one in Fig. 7a."""
-    from lib.measure.fit import crossings
-
     base, new = (figure(f"kl-fig7a-{name}").points() for name in ("mla", "kl"))
     return crossings(list(base), list(base.values()), list(new.values()))[-1]
 
 
-__all__ = [
-    "PLAIN",
-    "Line",
-    "Node",
-    "batch_one",
-    "bytes_ratio",
-    "line_of",
-    "moved",
-    "node",
-    "nodes",
-    "parameters",
-    "per_token",
-    "sparse_twins",
-]
+def two_from_bytes() -> str:
+    """The 2x in a sentence: what bytes alone would give, and what the step's fixed time leaves of it."""
+    fit, published = both_curves(), reports.single_stream_ratios()[M1].middle
+    return (
+        f"{published:.2f}x at 1M, where bytes alone would give {float(bytes_ratio(M1)):.2f}x: {percent(overhead() / float(fit.seconds(hybrid(), M1)), 0)} of the "
+        "hybrid's step is neither weights nor cache"
+    )
+
+
+def six_from_cache() -> str:
+    """The 6x in a sentence: the limit at equal batch, and the best that equal memory gives on any chip of the data."""
+    best = max(nodes(), key=lambda one: one.ratio_fixed)
+    return (
+        f"{reports.large_batch_ratios()[M1].middle:.2f}x, where caches alone give {cache_limit():.2f}x and equal memory at most {best.ratio_fixed:.2f}x "
+        f"({best.count} {chip(best.chip).title}); the rest needs a twin that spends {percent(rest_of_six(), 0)} of its cache time on something else"
+    )
+
+
+def training_range() -> str:
+    tested = reports.tested_compute()
+    low, high = (float(efficiency(*reports.scaling_fits(), c)) for c in (tested.low, tested.high))
+    return f"{low:.2f}x falling to {high:.2f}x over the tested compute"

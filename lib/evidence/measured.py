@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from lib.evidence.geometry import kimi_linear, linear_share
 from lib.measure import fit, record, roofline
 from lib.measure.fit import Fit
 from lib.measure.record import Record
@@ -113,8 +114,6 @@ class StateStep(NamedTuple):
 def state_latency(context: int) -> StateStep:
     """Of the hybrid's stack at a context: its KDA layers, its MLA layers, and the MLA layers that KDA replaced. Layers run
     one after the other in all of them."""
-    from lib.evidence.geometry import kimi_linear, linear_share
-
     linear, other = linear_share(kimi_linear())
     row = decode().loc[context]
     return StateStep(linear * float(row["kda"]), other * float(row["mla"]), (linear + other) * float(row["mla"]))

@@ -37,7 +37,7 @@ def sample(
     calls = max(1, min(256, round(LONG_ENOUGH / max(first, 1e-7)))) if fast else 1
     spent = 0.0
     wanted = min(least, 2) if samples else least
-    while len(samples) < most and (len(samples) < wanted or spent < seconds):
+    while len(samples) < max(most, least) and (len(samples) < wanted or spent < seconds):
         took = timer.seconds(list(islice(runs, calls)))
         spent += took
         samples.append(Sample(took / calls, calls))

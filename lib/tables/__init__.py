@@ -7,6 +7,7 @@ import pandas as pd
 from lib.tables.architecture import ARCHITECTURE
 from lib.tables.economy import ECONOMY
 from lib.tables.efficiency import EFFICIENCY
+from lib.tables.measured import MEASURED
 from lib.tables.post_architecture import POST_ARCHITECTURE
 from lib.tables.post_economy import POST_ECONOMY
 from lib.tables.spec import Column, Table
@@ -16,7 +17,17 @@ from lib.tables.walls import WALLS
 
 TABLES: dict[str, Table] = {
     table.id: table
-    for group in (POST_ARCHITECTURE, POST_ECONOMY, ARCHITECTURE, EFFICIENCY, ECONOMY, TIERED, VALIDATION, WALLS)
+    for group in (
+        POST_ARCHITECTURE,
+        POST_ECONOMY,
+        ARCHITECTURE,
+        EFFICIENCY,
+        MEASURED,
+        ECONOMY,
+        TIERED,
+        VALIDATION,
+        WALLS,
+    )
     for table in group
 }
 

@@ -6,13 +6,10 @@ import pandas as pd
 
 from lib.claims import evaluate
 from lib.claims.convergence import ROLES, designs
-from lib.cost import stored_bytes
 from lib.cost.flops import absorbed_flops, decode
-from lib.cost.weights import dense_bytes, mixtures
-from lib.data import figure, model, models
-from lib.data.variants import all_full
+from lib.data import chip, figure, model, models
+from lib.evidence import decoding, measured, reports
 from lib.evidence import geometry as g
-from lib.evidence import reports
 from lib.evidence.training import efficiency
 from lib.evidence.words import tokens
 from lib.tables.post_architecture import from_claim
@@ -24,29 +21,58 @@ FORMULA = "formula: lib.cost over data/models"
 M1 = 2**20
 
 
-def weights_of_one_token(m) -> float:
-    """Bytes of weights that a step at batch 1 reads: all but routed experts, and the active ones of those."""
-    return dense_bytes(m) + sum(layers * ffn.mean_active * expert for ffn, layers, expert in mixtures(m))
-
-
-def bandwidth_ratio(context: float) -> float:
-    """All-MLA over hybrid bytes of a step at batch 1: (W + 27 c L) / (W + 7 c L + states read and written)."""
-    hybrid, twin = g.kimi_linear(), all_full(g.kimi_linear())
-    at, other = stored_bytes(hybrid, context), stored_bytes(twin, context)
-    return float((weights_of_one_token(twin) + other.total) / (weights_of_one_token(hybrid) + at.kv + 2 * at.state))
-
-
-def cache_limit() -> float:
-    """The ratio's limit when the cache is all that a step reads: layers over full-attention layers."""
-    linear, other = g.linear_share(g.kimi_linear())
-    return (linear + other) / other
-
-
 def ratios() -> pd.DataFrame:
     single, large, prefill = reports.single_stream_ratios(), reports.large_batch_ratios(), reports.prefill_ratios()
     return pd.DataFrame([
-        {"context": tokens(c), "single": single[c].middle, "formula": bandwidth_ratio(c), "large": large[c].middle, "limit": cache_limit(), "prefill": prefill[c].middle}
+        {"context": tokens(c), "single": single[c].middle, "formula": float(decoding.bytes_ratio(c)), "large": large[c].middle, "limit": decoding.cache_limit(), "prefill": prefill[c].middle}
         for c in single
+    ])  # fmt: skip
+
+
+def single() -> pd.DataFrame:
+    """Fig. 7b beside three formulas: bytes alone; a fixed time and a rate read off the twin's curve alone; three numbers over both curves."""
+    line, fit, rows = decoding.batch_one(), decoding.both_curves(), []
+    above, below = (figure(f"kl-fig7b-{name}").points() for name in ("mla", "kl"))
+    for context, published in reports.single_stream_ratios().items():
+        twin, hybrid = (float(fit.seconds(m, context)) for m in (decoding.twin(), decoding.hybrid()))
+        predicted = [float(line.seconds(decoding.moved(m, context))) for m in (decoding.twin(), decoding.hybrid())]
+        rows.append({
+            "context": tokens(context), "twin": 1e3 * above[context], "twin_fit": 1e3 * twin, "hybrid": 1e3 * below[context], "hybrid_fit": 1e3 * hybrid,
+            "ratio": published.middle, "ratio_fit": twin / hybrid, "residual": 100 * (twin / hybrid / published.middle - 1),
+            "ratio_line": predicted[0] / predicted[1], "bytes": float(decoding.bytes_ratio(context)),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def sparse_steps() -> pd.DataFrame:
+    """The same step at 1M with other layers: what the formula over Fig. 7b gives for their bytes, each of them a latent layer."""
+    fit, count = decoding.both_curves(), decoding.hybrid().num_layers
+    times = {
+        "27 MLA": (decoding.moved(decoding.twin(), M1), fit.seconds(decoding.twin(), M1)),
+        "20 KDA + 7 MLA": (decoding.moved(decoding.hybrid(), M1), fit.seconds(decoding.hybrid(), M1)),
+    } | {
+        name: (moved, fit.fixed + count * fit.layer + moved / fit.rate)
+        for name, moved in decoding.sparse_twins().items()
+    }
+    slow = float(times["27 MLA"][1])
+    return pd.DataFrame(
+        [
+            {"layers": name, "moved": float(moved) / 2**30, "ms": 1e3 * float(time), "ratio": slow / float(time)}
+            for name, (moved, time) in times.items()
+        ]
+    )
+
+
+def throughput() -> pd.DataFrame:
+    """The gain at 1M at the largest batch that memory allows, by chip and group."""
+    best = {}
+    for one in decoding.nodes():
+        if one.chip not in best or one.ratio_fixed > best[one.chip].ratio_fixed:
+            best[one.chip] = one
+    return pd.DataFrame([
+        {"chip": chip(one.chip).title, "count": one.count, "twin": one.batch_twin, "hybrid": one.batch_hybrid, "ratio": one.ratio, "fixed": one.ratio_fixed,
+         "published": reports.large_batch_ratios()[M1].middle}
+        for one in sorted(best.values(), key=lambda one: -one.ratio_fixed)
     ])  # fmt: skip
 
 
@@ -75,7 +101,7 @@ def training() -> pd.DataFrame:
 def post_efficiency() -> pd.DataFrame:
     speed, throughput, compute = "decoding speed-up at 1M", "decoding throughput at 1M", "compute efficiency"
     twin = "the report's baseline is its own all-MLA twin, not full attention"
-    return cells([
+    frame = cells([
         from_claim(speed, "value", "2x", "C-27"),
         cell(speed, "baseline", "full attention", "27 MLA layers, batch 1", holds(False, twin), f"{REPORT}, Fig. 7b", "C-32"),
         from_claim(speed, "relevance", "modest: the baseline is already degraded", "C-32"),
@@ -87,6 +113,37 @@ def post_efficiency() -> pd.DataFrame:
         cell(compute, "baseline", "MLA, training", "MLA with tuned hyperparameters, which the hybrid reused", holds(True), f"{REPORT}, section 5.3", "C-30"),
         cell(compute, "relevance", "low: a training metric", evaluate("C-31").recomputed, holds(True, "it says nothing of serving"), f"{REPORT}, section 5.3", "C-31"),
     ])  # fmt: skip
+    more = {speed: _one_stream(), throughput: _many_streams(), compute: _training_cells()}
+    for place, name in enumerate(("model", "measured", "dsa")):
+        frame[name] = [
+            more[row][place] if column == "value" else ""
+            for row, column in zip(frame["row"], frame["column"], strict=True)
+        ]
+    return frame[[column.name for column in EFFICIENCY_COLUMNS]]
+
+
+def _one_stream() -> tuple[str, str, str]:
+    """At 1M and batch 1: bytes alone; the stacks' token mixers on this record's device; the same for DSA."""
+    return (
+        f"{float(decoding.bytes_ratio(M1)):.2f}x by bytes alone",
+        f"{measured.stack_ratio(M1):.2f}x, token mixers alone, {measured.reference().title}",
+        f"{measured.stack_ratio(M1) / measured.stack_ratio(M1, 'all-dsa'):.2f}x over the twin",
+    )
+
+
+def _many_streams() -> tuple[str, str, str]:
+    """At the largest batch: equal memory on the best chip; sixteen sequences measured; the same for DSA."""
+    best = max(decoding.nodes(), key=lambda one: one.ratio_fixed)
+    context = int(measured.decode(16).index.max())
+    return (
+        f"{best.ratio_fixed:.2f}x at most on equal memory ({best.count} {chip(best.chip).title}: {best.batch_hybrid} sequences against {best.batch_twin})",
+        f"{measured.at(context, 'mla', 'hybrid', 16):.2f}x for 16 sequences of {tokens(context)}, a layer of each",
+        f"{measured.at(context, 'mla', 'dsa', 16):.2f}x over MLA",
+    )
+
+
+def _training_cells() -> tuple[str, str, str]:
+    return decoding.training_range(), "not measured: it needs training runs", "no fit is published"
 
 
 def convergence() -> pd.DataFrame:
@@ -115,8 +172,22 @@ def design_roles() -> pd.DataFrame:
                          | {"mtp": m.mtp.layers if m.mtp else 0} for m in models().values()])  # fmt: skip
 
 
+EFFICIENCY_COLUMNS = (
+    *CELL_COLUMNS[:4], Column("model", "By the cost model"), Column("measured", "Measured"), Column("dsa", "DSA, same conditions"), *CELL_COLUMNS[4:],
+)  # fmt: skip
 EFFICIENCY = (
-    Table("T-efficiency", "The three efficiency figures", "efficiency", post_efficiency, CELL_COLUMNS),
+    Table("T-efficiency", "The three efficiency figures", "efficiency", post_efficiency, EFFICIENCY_COLUMNS),
+    Table("E-single", "A decode step at batch 1: Fig. 7b beside closed forms", "efficiency", single, (
+        Column("context", "Context"), Column("twin", "All MLA (published)", "ms", ".2f"), Column("twin_fit", "formula", "ms", ".2f"), Column("hybrid", "Hybrid (published)", "ms", ".2f"),
+        Column("hybrid_fit", "formula", "ms", ".2f"), Column("ratio", "Ratio (published)", "x", ".2f"), Column("ratio_fit", "formula", "x", ".2f"), Column("residual", "Residual", "%", "+.1f"),
+        Column("ratio_line", "From the twin's curve alone", "x", ".2f"), Column("bytes", "From bytes alone", "x", ".2f")), f"{REPORT}, Fig. 7b, digitised; {FORMULA}", "context"),
+    Table("E-sparse", "The same step at a million tokens with other layers", "efficiency", sparse_steps, (
+        Column("layers", "Layers"), Column("moved", "Cache moved", "GiB", ".2f"), Column("ms", "Step", "ms", ".2f"), Column("ratio", "All MLA over it", "x", ".2f")),
+        f"{FORMULA}, with the three numbers read off Fig. 7b", "layers"),
+    Table("E-throughput", "Gain at a million tokens at the largest batch that memory allows, best group of each chip", "efficiency", throughput, (
+        Column("chip", "Chip"), Column("count", "Chips", "", ".0f"), Column("twin", "Sequences, all MLA", "", ".0f"), Column("hybrid", "Sequences, hybrid", "", ".0f"),
+        Column("ratio", "Gain, bounds alone", "x", ".2f"), Column("fixed", "with Fig. 7b's overhead", "x", ".2f"), Column("published", "Published", "x", ".2f")),
+        f"{FORMULA} and data/chips.yml; {REPORT}, Fig. 1b", "chip"),
     Table("T-convergence", "The predicted division of labour", "convergence", convergence, CELL_COLUMNS),
     Table("E-ratios", "All-MLA twin over Kimi-Linear-48B: published ratios beside two formulas", "efficiency", ratios, (
         Column("context", "Context"), Column("single", "Step, batch 1 (published)", "x", ".2f"), Column("formula", "Bytes of a step, batch 1 (formula)", "x", ".2f"),

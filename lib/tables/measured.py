@@ -143,8 +143,8 @@ def device_limits() -> pd.DataFrame:
     rows = []
     for found in record.records().values():
         known = roofline.limits(found)
-        rows.append({"device": found.title, "kind": found.device["kind"], "bandwidth": known.bandwidth / 1e9, "rate": known.rate / 1e9, "cores": found.device["cores"],
-                     "memory": (found.device["memory_bytes"] or math.nan) / 2**30, "software": "torch " + str(found.runs[-1]["software"]["torch"])})  # fmt: skip
+        rows.append({"device": found.title, "kind": found.device["kind"], "cores": found.device["cores"], "memory": (found.device["memory_bytes"] or math.nan) / 2**30,
+                     "bandwidth": known.bandwidth / 1e9, "rate": known.rate / 1e9, "software": "torch " + str(found.runs[-1]["software"]["torch"])})  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -10,7 +10,7 @@ from lib.data import figure, figures, model
 from lib.data.published import Figure
 from lib.data.variants import all_full
 from lib.evidence import geometry as g
-from lib.tables.efficiency import bandwidth_ratio, cache_limit
+from lib.evidence.decoding import bytes_ratio, cache_limit
 from lib.validation import times
 from lib.validation.capacity import CHECKS, Check, ledger_check
 
@@ -207,7 +207,7 @@ def _cost(entry: Figure) -> Row:
 
 def _curves() -> Iterator[Row]:
     """Ratios of the Kimi Linear report, whose chip and batch are not named."""
-    yield from _curve("7b", "step at batch 1", bandwidth_ratio, _step_reason)
+    yield from _curve("7b", "step at batch 1", bytes_ratio, _step_reason)
     yield from _curve("1b", "reciprocal throughput", lambda _: cache_limit(), _throughput_reason)
     yield from _curve("7a", "prefill", _prefill_ratio, _prefill_reason)
 

@@ -16,7 +16,7 @@ SIZES = {"cpu": (256, 2048), "cuda": (8192,)}  # a CPU without instructions for 
 
 def plans(device: str, tokens: int = 0) -> Iterator[Plan]:
     size = READ if device == "cpu" else 4 * READ
-    yield Plan(Point("limits", "read", "", 0, 1, "float32", ""), Work(size, size / 4), size, lambda pool: _read(pool, size), least=7, fast=False)  # fmt: skip
+    yield Plan(Point("limits", "read", "", 0, 1, "float32", ""), Work(size, size / 4), size, lambda pool: _read(pool, size), least=15, fast=False)  # fmt: skip
     for name in DTYPES:
         for cube in SIZES[device]:
             yield _cube(name, cube, device)
@@ -40,7 +40,7 @@ def _cube(name: str, cube: int, device: str) -> Plan:
         return Case([lambda: a @ b], work.bytes)
 
     point = Point("limits", "product", "", cube, 1, name, "")
-    return Plan(point, work, 2 * cube * cube * wide + 64, make, least=5, fast=cube <= 512)
+    return Plan(point, work, 2 * cube * cube * wide + 64, make, least=15, fast=cube <= 512)
 
 
 def too_slow(plan: Plan, known: dict[Point, float]) -> bool:
