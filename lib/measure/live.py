@@ -14,9 +14,9 @@ import pandas as pd
 from lib.measure import fit, roofline
 from lib.measure.record import Record, reference
 
-BAND = 0.3  # of an exponent: a busy machine moves a fit over three octaves by a tenth or two, another order by one
-APART = 2.0  # mechanisms whose recorded times differ by this factor must stand in the same order here
-ROUNDS = 2
+BAND = 0.5  # of an exponent: a busy machine, or another processor, moves a fit over three octaves by a few tenths, another order of growth by one
+APART = 4.0  # mechanisms whose recorded times differ by this factor must stand in the same order here
+ROUNDS = 3
 CONTEXTS = {"cpu": (2**14, 2**15, 2**16, 2**17), "cuda": (2**17, 2**18, 2**19, 2**20)}
 LAYERS = ("softmax", "mla", "dsa", "csa", "kda")
 
