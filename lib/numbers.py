@@ -183,6 +183,8 @@ def _best_node() -> decoding.Node:
     return max(decoding.nodes(), key=lambda one: one.ratio_fixed)
 
 
+LOSS_ERROR = 0.01  # one hundredth, for scale: the report prints no spread over seeds
+
 EFFICIENCY = {
     "cache_limit": lambda: f"{decoding.cache_limit():.2f}",
     "twin_ms": lambda: f"{1e3 * reports.twin_step_at_1m():.2f} ms",
@@ -192,6 +194,14 @@ EFFICIENCY = {
     "ratio_single_4k": lambda: f"{reports.single_stream_ratios()[4096].middle:.2f}",
     "large_4k": lambda: f"{1e3 * figure('kl-fig1b-kl').points()[4096.0]:.2f} ms",
     "ratio_large": lambda: f"{reports.large_batch_ratios()[M1].middle:.2f}",
+    "twin_layers": ARCHITECTURE["all_layers"],
+    "linear_layers": ARCHITECTURE["kda_layers"],
+    "chunk_here": ARCHITECTURE["chunk_tokens"],
+    "index_row": lambda: f"{2 * g.latent_attention(g.v32()).index_dim}",
+    "label_printed": lambda: f"{figure('kl-throughput-label').value:g}",
+    "loss_error": lambda: f"{LOSS_ERROR:g}",
+    "prefill_1m": lambda: f"{figure('kl-fig7a-mla').points()[M1] / figure('kl-fig7a-kl').points()[M1]:.1f}",
+    "active_body": lambda: count(parameters(g.kimi_linear()).active - parameters(g.kimi_linear()).head),
     "ratio_large_128k": lambda: f"{reports.large_batch_ratios()[K128].middle:.2f}",
     "label_off": lambda: percent(figure("kl-throughput-label").value / reports.large_batch_ratios()[M1].middle - 1),
     "bytes_1m": lambda: f"{float(decoding.bytes_ratio(M1)):.2f}",
@@ -226,9 +236,15 @@ EFFICIENCY = {
     "rho_low": lambda: _rho(reports.tested_compute().high),
     "rho_at": lambda: f"{compute_where(*reports.scaling_fits(), 1.16):.1f}",
     "loss_gap": lambda: f"{shift_that_erases(*reports.scaling_fits(), _middle_compute()):.3f}",
-    "rho_worse": lambda: _rho(_middle_compute(), 0.01),
-    "rho_better": lambda: _rho(_middle_compute(), -0.01),
+    "rho_worse": lambda: _rho(_middle_compute(), LOSS_ERROR),
+    "rho_better": lambda: _rho(_middle_compute(), -LOSS_ERROR),
 }
+
+
+def _traces() -> list[float]:
+    """Mean prompt tokens of a request in the published traces of agents."""
+    return [figure(name).value for name in ("tracelab-mean", "weka-mean")]
+
 
 DEPLOYMENT = {
     "state_read": lambda: size(float(read_bytes(g.kimi_linear(), M1).state)),
@@ -236,6 +252,8 @@ DEPLOYMENT = {
     "state_share": lambda: percent(
         float(read_bytes(g.kimi_linear(), M1).state / read_bytes(g.kimi_linear(), M1).total), 2
     ),
+    "trace_low": lambda: f"{min(_traces()):,.0f}",
+    "trace_high": lambda: f"{max(_traces()):,.0f}",
     "log_mean": lambda: f"{money.mean_prompt():,.0f}",
     "log_max_day": lambda: f"{money.largest_daily_mean():,.0f}",
 }
@@ -278,6 +296,8 @@ def _kept(name: str):
 
 
 MEMORY_ECONOMY |= {
+    "tier_buffer": lambda: percent(live.TIERS[2], 0),
+    "tier_locality": lambda: f"{live.TIERS[1]:g}",
     "tier_page": lambda: f"{tier_evidence.PAGE:,}",
     "v32_row": ARCHITECTURE["dsa_latent_bytes"],
     "page_waste": lambda: f"{tier_evidence.PAGE / latent_bytes(g.latent_attention(g.v32()), g.v32().precision):.1f}",

@@ -33,7 +33,10 @@ PLAIN_WINDOW = "rotary dimensions of a plain window layer: key_dim holds them, s
 STREAMS = "hyper-connections widen the residual, which is not cached; their weights are under 0.1 % of the model"
 CONTEXT = {
     ("kimi-k3", "mechanisms.K.lower_bound"): "a bound on the decay: a matter of numerics, tested with the kernels",
-    ("glm-5.3-flash", "mechanisms.K.lower_bound"): "a bound on the decay: a matter of numerics, tested with the kernels",
+    (
+        "glm-5.3-flash",
+        "mechanisms.K.lower_bound",
+    ): "a bound on the decay: a matter of numerics, tested with the kernels",
     ("deepseek-v4-flash", "residual.streams"): STREAMS,
     ("deepseek-v4-pro", "residual.streams"): STREAMS,
     ("glm-5.3-flash", "residual.streams"): STREAMS,
