@@ -18,6 +18,7 @@ from lib.data import Model, chip, chips, claims, figure, figures, model, models,
 from lib.data.mechanisms import Softmax
 from lib.data.variants import all_full
 from lib.evidence import ceilings, decoding, measured, money, reports
+from lib.evidence import designs as design_evidence
 from lib.evidence import geometry as g
 from lib.evidence import scaling as s
 from lib.evidence import tiers as tier_evidence
@@ -317,12 +318,27 @@ def _glm() -> Model:
     return model("glm-5.3-flash")
 
 
+def _with_dsa():
+    return design_evidence.of(design_evidence.kimi_with_dsa())
+
+
+def _with_csa():
+    return design_evidence.of(design_evidence.kimi_with_csa())
+
+
 CONVERGENCE = {
     "glm_layers": lambda: g.mixer_words(_glm()).replace(" + ", " and ") + " layers",
     "glm_per_token": lambda: f"{g.bytes_per_token(_glm()):,.0f}",
     "glm_index_share": lambda: percent(
         float(stored_bytes(_glm(), M1).index / (stored_bytes(_glm(), M1).index + stored_bytes(_glm(), M1).kv))
     ),
+    "mla_step": lambda: seconds(design_evidence.of(g.kimi_linear()).lower),
+    "mla_token": lambda: f"{design_evidence.of(g.kimi_linear()).per_token:,.0f}",
+    "dsa_twin_step": lambda: seconds(_with_dsa().lower),
+    "dsa_twin_work": lambda: percent(_with_dsa().work / design_evidence.of(g.kimi_linear()).work, 0),
+    "dsa_twin_movable": lambda: percent(_with_dsa().movable, 0),
+    "csa_twin_token": lambda: f"{_with_csa().per_token:,.0f}",
+    "csa_twin_ceiling": lambda: tokens(_with_csa().ceiling),
     "designs_count": lambda: f"{len(designs())}",
     "designs_two": lambda: _some(sum({"linear", "sparse"} <= roles for roles in designs().values())),
     "designs_three": lambda: _some(sum(len(roles) == 3 for roles in designs().values())),

@@ -56,3 +56,17 @@ def all_sparse(model: Model, indexer: Dsa) -> Model:
         "mtp": None,
     }
     return Model.model_validate(content)
+
+
+def with_mechanism(model: Model, letter: str, mechanism, *, name: str, title: str) -> Model:
+    """The twin in which every layer of `letter` has `mechanism` instead, whatever model that comes from; drafts are left out."""
+    if letter not in model.mechanisms:
+        raise ValueError(f"letter={letter!r}: wanted one of {sorted(model.mechanisms)} of {model.name}")
+    mechanisms = {key: mixer.model_dump() for key, mixer in model.mechanisms.items() if key in model.pattern}
+    content = model.model_dump() | {
+        "name": name,
+        "title": title,
+        "mechanisms": mechanisms | {letter: mechanism.model_dump()},
+        "mtp": None,
+    }
+    return Model.model_validate(content)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lib.tables.architecture import ARCHITECTURE
+from lib.tables.designs import DESIGNS
 from lib.tables.economy import ECONOMY
 from lib.tables.efficiency import EFFICIENCY
 from lib.tables.measured import MEASURED
@@ -25,6 +26,7 @@ TABLES: dict[str, Table] = {
         MEASURED,
         ECONOMY,
         TIERED,
+        DESIGNS,
         VALIDATION,
         WALLS,
     )
