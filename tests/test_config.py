@@ -53,7 +53,9 @@ def test_a_cell_may_run_longer_than_jupyter_books_default(effective):
 
 def test_own_files_are_loaded(effective):
     assert "book.css" in effective["html_css_files"] and "book.js" in effective["html_js_files"]
-    kept = [folder for folder in effective["html_static_path"] if not folder.startswith("_build/")]  # a build makes those
+    kept = [
+        folder for folder in effective["html_static_path"] if not folder.startswith("_build/")
+    ]  # a build makes those
     assert kept and all((ROOT / folder).is_dir() for folder in kept)
     assert "lib.build.extension" in effective["extensions"]
 
